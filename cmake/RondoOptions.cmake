@@ -1,0 +1,60 @@
+# Options, language level, warnings and sanitizers, applied to every target of this project.
+option(RONDO_BUILD_TESTS "Build the tests" ON)
+option(RONDO_BUILD_BENCHMARKS "Build the benchmarks" ON)
+option(RONDO_BUILD_SAMPLES "Build the sample programs" ON)
+option(RONDO_USE_CCACHE "Compile through ccache when it is installed" ON)
+set(RONDO_SANITIZER "" CACHE STRING "Empty, 'address' (with undefined) or 'thread'")
+set_property(CACHE RONDO_SANITIZER PROPERTY STRINGS "" address thread)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
+endif()
+
+# Compilers that nobody has tried yet may know new warnings, and a user can't mend those: they only warn there.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  set(rondo_known_compiler ON)
+else()
+  set(rondo_known_compiler OFF)
+endif()
+option(RONDO_WERROR "Treat warnings as errors (on by default for compilers that CI uses)" ${rondo_known_compiler})
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 11)
+  message(FATAL_ERROR "g++ ${CMAKE_CXX_COMPILER_VERSION} is too old for C++20: version 11 or newer is needed")
+endif()
+
+if(RONDO_USE_CCACHE)
+  find_program(RONDO_CCACHE ccache)
+  mark_as_advanced(RONDO_CCACHE)
+  foreach(language IN ITEMS CXX CUDA)
+    if(RONDO_CCACHE AND NOT CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER "${RONDO_CCACHE}")
+    endif()
+  endforeach()
+endif()
+
+add_library(rondo_flags INTERFACE)
+target_compile_options(rondo_flags INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wno-psabi>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wno-psabi>")
+if(RONDO_WERROR)
+  target_compile_options(rondo_flags INTERFACE
+    "$<$<COMPILE_LANGUAGE:CXX>:-Werror>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
+endif()
+
+if(RONDO_SANITIZER STREQUAL "address")
+  set(rondo_sanitize -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+elseif(RONDO_SANITIZER STREQUAL "thread")
+  set(rondo_sanitize -fsanitize=thread -fno-omit-frame-pointer)
+elseif(NOT RONDO_SANITIZER STREQUAL "")
+  message(FATAL_ERROR "RONDO_SANITIZER is '${RONDO_SANITIZER}'; it must be empty, 'address' or 'thread'")
+endif()
+if(RONDO_SANITIZER)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${rondo_sanitize}>")
+  add_link_options(${rondo_sanitize})
+endif()

@@ -1,0 +1,71 @@
+// The one exception hierarchy of Rondo: everything it throws on purpose is an Error.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include <driver_types.h>
+
+namespace rondo {
+
+/// Base of all errors. The text names what was asked and the offending value.
+class Error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// The caller asked for something that can't be: nothing was changed, the call may be repeated with
+/// better arguments.
+class InvalidArgument : public Error {
+public:
+    using Error::Error;
+};
+
+/// What was asked makes sense but is not offered here (an element type with an operator, a
+/// machine). Nothing was changed.
+class Unsupported : public Error {
+public:
+    using Error::Error;
+};
+
+/// The ranks of one collective called different things. All of them left before anything was
+/// written.
+class MismatchError : public Error {
+public:
+    using Error::Error;
+};
+
+/// A peer did not come before the deadline. The text names device, block and flag.
+class TimeoutError : public Error {
+public:
+    using Error::Error;
+};
+
+/// The collective was ended by an abort of this or another rank.
+class AbortedError : public Error {
+public:
+    using Error::Error;
+};
+
+/// A call of the CUDA runtime failed. The text holds the call, CUDA's name and description of the
+/// error, the place in the source and the device.
+class CudaError : public Error {
+public:
+    CudaError(cudaError_t code, const std::string& text) : Error(text), code_(code) {}
+
+    cudaError_t code() const noexcept { return code_; }
+
+private:
+    cudaError_t code_;
+};
+
+/// True when the object that threw can be used further: no work was begun, or all of it was undone.
+/// After any other error buffers may be half written and the ranks may disagree; destroy the
+/// communicator.
+inline bool recoverable(const Error& error) noexcept {
+    return dynamic_cast<const InvalidArgument*>(&error) != nullptr ||
+           dynamic_cast<const Unsupported*>(&error) != nullptr ||
+           dynamic_cast<const MismatchError*>(&error) != nullptr;
+}
+
+}  // namespace rondo

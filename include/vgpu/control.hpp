@@ -1,0 +1,97 @@
+// What tests ask of vgpu beyond CUDA's own API: configuration, faults, reports, counters.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <driver_types.h>
+
+namespace vgpu {
+
+/// How the virtual machine is made. from_environment() reads VGPU_TOPOLOGY (count, preset or file;
+/// default "8"), VGPU_HOSTILE=1, VGPU_SEED=n (random schedules), VGPU_CHECK=1, VGPU_MEMORY (bytes
+/// per device, with K/M/G), VGPU_WORKERS.
+struct Options {
+    std::string topology = "8";
+    bool hostile = false;  ///< what real drivers do to you, see docs/vgpu.md
+    std::optional<std::uint64_t> seed =
+        {};              ///< random fiber schedules from this seed, one block at a time
+    bool check = false;  ///< every access of a block is checked
+    std::size_t memory_per_device = 0;  ///< 0: what the topology says, else 16 GiB
+    int workers = -1;                   ///< -1: max(1, cores - 1)
+    int resident_blocks = 0;  ///< blocks a device holds at once; 0: by its properties (hostile: 32)
+    int hardware_queues =
+        0;  ///< streams of a device share so many queues; 0: one each (hostile: 2)
+
+    static Options from_environment();
+};
+
+/// Ends all work, frees all memory and starts again with these options. Call it only when no other
+/// thread is inside the runtime. Throws std::exception with a clear text when the topology can't be
+/// read; nothing changes then.
+void reset(const Options& options);
+/// reset() with the options in force.
+void reset();
+const Options& options();
+
+// ---- faults
+// ----------------------------------------------------------------------------------------------------------
+/// The `kth` call from now (1 = the next) of the API function `name` ("cudaMalloc") returns `error`
+/// and does nothing else.
+void fail_call(std::string_view name, std::uint64_t kth, cudaError_t error);
+/// The `kth` call from now of any API function that can fail returns `error`. 0 switches it off.
+void fail_any_call(std::uint64_t kth, cudaError_t error);
+/// The device falls off the bus: its blocks are killed, its work ends, every later call for it
+/// returns cudaErrorDevicesUnavailable.
+void lose_device(int device);
+/// Peer accesses and copies between the two devices fail from now on, in both directions.
+void cut_link(int device_a, int device_b);
+/// Copies between the two devices take `factor` times as long.
+void slow_link(int device_a, int device_b, double factor);
+
+/// Which blocks a block fault hits: -1 matches any. `kernel` matches as a substring; empty matches
+/// any.
+struct BlockSelector {
+    std::string kernel = {};
+    int device = -1;
+    int block = -1;  ///< linear block index
+};
+/// The block sleeps that long before it starts.
+void delay_block(const BlockSelector& selector, std::chrono::microseconds delay);
+/// The block ends silently at its `nth` wait or signal (0: before it starts), as if it had been
+/// stopped for ever.
+void kill_block(const BlockSelector& selector, std::uint64_t nth);
+void clear_faults();
+
+// ---- reports
+// ---------------------------------------------------------------------------------------------------------
+/// The text of the last report (deadlock, illegal access ...), empty if none. Cleared by reset()
+/// and take_report().
+std::string last_report();
+std::string take_report();
+/// What every device and block does right now: running, or waiting for which flag of which device.
+std::string describe_state();
+/// Which API function failed last in this thread and why, in words. Empty if none.
+std::string last_error_detail();
+
+/// Numbers since the last reset().
+struct Counters {
+    std::uint64_t api_calls = 0;    ///< calls that can fail
+    std::uint64_t allocations = 0;  ///< device, pinned, managed and pool memory
+    std::uint64_t frees = 0;
+    std::uint64_t launches = 0;
+    std::uint64_t blocks = 0;
+    std::uint64_t copies = 0;
+    std::uint64_t worker_wakeups = 0;
+    std::uint64_t live_allocations = 0;
+    std::uint64_t live_streams = 0;
+    std::uint64_t live_events = 0;
+    std::uint64_t live_graphs = 0;
+};
+Counters counters();
+
+}  // namespace vgpu

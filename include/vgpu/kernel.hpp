@@ -1,0 +1,25 @@
+// How a host function becomes a kernel that vgpu can launch.
+#pragma once
+
+#include <cstddef>
+
+namespace vgpu {
+
+/// What vgpu must know of a kernel. `run` executes one block: it unpacks the argument pointers as
+/// cudaLaunchKernel passes them and calls the body; the body finds its place with current_block().
+struct KernelDescription {
+    const char* name = "";  ///< for reports and faults; must outlive the program
+    void (*run)(void** arguments) = nullptr;
+    const std::size_t* argument_sizes = nullptr;  ///< bytes of each argument; copied at launch
+    std::size_t argument_count = 0;
+    int max_threads_per_block = 1024;
+    int registers_per_thread = 32;
+    std::size_t static_shared_bytes = 0;
+};
+
+/// Makes `entry` (any address that is unique to the kernel, normally the host function itself)
+/// launchable with cudaLaunchKernel and friends. Repeating it replaces the description. Thread
+/// safe. Kernels survive reset().
+void register_kernel(const void* entry, const KernelDescription& description);
+
+}  // namespace vgpu

@@ -1,0 +1,93 @@
+// What a host block asks of vgpu: checks, waits, and news about its work.
+#include "kernels/host/host_block.hpp"
+
+namespace rondo::kernels {
+namespace {
+
+void check_spans(const ReduceStep& step, std::size_t element_bytes) {
+    const std::size_t offset = step.first * element_bytes;
+    const std::size_t bytes = step.count * element_bytes;
+    for (std::uint32_t s = 0; s < step.source_count; ++s) {
+        vgpu::check_access(static_cast<const std::byte*>(step.sources[s]) + offset, bytes,
+                           vgpu::Access::read);
+    }
+    for (std::uint32_t d = 0; d < step.destination_count; ++d) {
+        vgpu::check_access(static_cast<const std::byte*>(step.destinations[d]) + offset, bytes,
+                           vgpu::Access::write);
+    }
+}
+
+bool replaces_a_source(const ReduceStep& step, const void* destination) {
+    for (std::uint32_t s = 0; s < step.source_count; ++s) {
+        if (step.sources[s] == destination) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::uintptr_t offset_in_line(const void* pointer) {
+    return reinterpret_cast<std::uintptr_t>(pointer) % 64;
+}
+
+}  // namespace
+
+void HostBlock::begin_step(const ReduceStep& step, std::size_t element_bytes) const {
+    vgpu::preemption_point();
+    vgpu::announce_work(step.count * element_bytes * (step.source_count + step.destination_count));
+    if (vgpu::checking()) {
+        check_spans(step, element_bytes);
+    }
+}
+
+void HostBlock::signal(std::uint32_t* flag, std::uint32_t value) const {
+    if (vgpu::checking()) {
+        vgpu::check_access(flag, sizeof(*flag), vgpu::Access::write, alignof(std::uint32_t));
+    }
+    store_release(flag, value);
+    vgpu::after_signal();
+}
+
+bool HostBlock::wait(const FlagWait& wait, const WaitLimits& limits) const {
+    if (vgpu::checking()) {
+        vgpu::check_access(wait.flag, sizeof(*wait.flag), vgpu::Access::read,
+                           alignof(std::uint32_t));
+    }
+    if (has_reached(load_acquire(wait.flag), wait.wanted)) {
+        return true;
+    }
+    const std::uint64_t begin = vgpu::global_timer_ns();
+    const vgpu::WaitOutcome outcome =
+        vgpu::wait_for_flag({.flag = wait.flag,
+                             .wanted = wait.wanted,
+                             .deadline_ns = limits.timeout_ns == 0 ? 0 : begin + limits.timeout_ns,
+                             .abort = limits.abort});
+    if (outcome == vgpu::WaitOutcome::ready) {
+        return true;
+    }
+    const auto reason =
+        outcome == vgpu::WaitOutcome::aborted ? WaitFailure::aborted : WaitFailure::timed_out;
+    write_failure(limits, wait, reason, index(), vgpu::global_timer_ns() - begin);
+    return false;
+}
+
+Stores HostBlock::choose_stores(const ReduceStep& step, std::size_t element_bytes) {
+    if (step.count * element_bytes < streaming_threshold) {
+        return Stores::cached;
+    }
+    for (std::uint32_t d = 0; d < step.destination_count; ++d) {
+        const void* const destination = step.destinations[d];
+        if (replaces_a_source(step, destination) ||
+            offset_in_line(destination) != offset_in_line(step.destinations[0])) {
+            return Stores::cached;
+        }
+    }
+    return Stores::streaming;
+}
+
+const HostLoops& HostBlock::loops_of_chosen_isa() {
+    static const HostLoops& loops = loops_of(chosen_isa());
+    return loops;
+}
+
+}  // namespace rondo::kernels

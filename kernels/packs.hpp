@@ -1,0 +1,154 @@
+// The packs of a GPU thread: 16 bytes in four registers, how they move between memory and
+// registers, and who takes which. Compiled by nvcc for CudaBlock and by g++ for ThreadBlock, which
+// so runs the very paths of the GPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/reduce_loop.hpp"
+
+namespace rondo::kernels {
+
+struct alignas(16) Pack16 {
+    std::uint32_t word[4];
+};
+
+/// Reads from global memory, any kind of it: device, peer, mapped host. Never through the read-only
+/// cache, because peers write it while the kernel runs.
+template <class T>
+RONDO_DEVICE T load_global(const std::byte* from) {
+#if defined(__CUDA_ARCH__)
+    __builtin_assume(__isGlobal(from));
+#if defined(__clang__)
+    if constexpr (sizeof(T) == 16) {
+        // Clang takes a struct apart into words and forgets the assumption; a global vector stays
+        // whole.
+        using Wide = unsigned __attribute__((ext_vector_type(4)));
+        using GlobalWide = const Wide __attribute__((address_space(1)));
+        return __builtin_bit_cast(T, *(GlobalWide*)from);
+    }
+#endif
+    return *reinterpret_cast<const T*>(from);
+#else
+    T value;
+    __builtin_memcpy(&value, from, sizeof(T));
+    return value;
+#endif
+}
+
+template <class T>
+RONDO_DEVICE void store_global(std::byte* to, const T& value) {
+#if defined(__CUDA_ARCH__)
+    __builtin_assume(__isGlobal(to));
+    *reinterpret_cast<T*>(to) = value;
+#else
+    __builtin_memcpy(to, &value, sizeof(T));
+#endif
+}
+
+/// The threads of one block: thread `rank` of `size` takes packs rank, rank + size, ... so that
+/// neighbours in the block are neighbours in memory.
+class PackLanes {
+public:
+    RONDO_DEVICE PackLanes(std::uint32_t rank, std::uint32_t size) : rank_(rank), size_(size) {}
+
+    /// Packs in flight per thread: so many that the decoded values stay within 32 registers of 32
+    /// bits.
+    template <class Decoded>
+    static constexpr unsigned unroll = Decoded::size >= 16 ? 2 : 4;
+
+    RONDO_DEVICE std::size_t rank() const { return rank_; }
+    RONDO_DEVICE std::size_t size() const { return size_; }
+
+    /// Bytes before the first aligned pack of the first destination, in whole elements; 0 where
+    /// that can't be.
+    template <std::size_t element_bytes>
+    RONDO_DEVICE std::size_t head(const ReduceStep& step, std::size_t bytes) const {
+        const std::size_t head =
+            -(address(step.destinations[0]) + step.first * element_bytes) % sizeof(Pack16);
+        return head % element_bytes != 0 ? 0 : head < bytes ? head : bytes;
+    }
+
+    /// True when all spans are aligned to packs at `offset`.
+    RONDO_DEVICE bool all_packs_aligned(const ReduceStep& step, std::size_t offset) const {
+        std::uintptr_t bits = 0;
+        RONDO_NO_UNROLL
+        for (std::uint32_t s = 0; s < step.source_count; ++s) {
+            bits |= address(step.sources[s]) + offset;
+        }
+        RONDO_NO_UNROLL
+        for (std::uint32_t d = 0; d < step.destination_count; ++d) {
+            bits |= address(step.destinations[d]) + offset;
+        }
+        return bits % sizeof(Pack16) == 0;
+    }
+
+    /// Other warps run while one waits.
+    template <class Decoded, std::size_t bytes>
+    RONDO_DEVICE static void prefetch(const std::byte*) {}
+
+    template <class Pack>
+    RONDO_DEVICE static Pack load(const std::byte* from) {
+        return load_global<Pack>(from);
+    }
+    template <class Pack>
+    RONDO_DEVICE static void store(std::byte* to, const Pack& pack) {
+        store_global(to, pack);
+    }
+
+    /// The first `bytes` bytes of a pack at any address, in the largest pieces that address and
+    /// size allow; the rest is 0.
+    template <class Pack>
+    RONDO_DEVICE static Pack load_ragged(const std::byte* from, std::uint32_t bytes) {
+        const std::uintptr_t grain = address(from) | bytes;
+        if (grain % 4 == 0) {
+            return load_pieces<std::uint32_t>(from, bytes);
+        }
+        return grain % 2 == 0 ? load_pieces<std::uint16_t>(from, bytes)
+                              : load_pieces<std::uint8_t>(from, bytes);
+    }
+    template <class Pack>
+    RONDO_DEVICE static void store_ragged(std::byte* to, const Pack& pack, std::uint32_t bytes) {
+        const std::uintptr_t grain = address(to) | bytes;
+        if (grain % 4 == 0) {
+            store_pieces<std::uint32_t>(to, pack, bytes);
+        } else if (grain % 2 == 0) {
+            store_pieces<std::uint16_t>(to, pack, bytes);
+        } else {
+            store_pieces<std::uint8_t>(to, pack, bytes);
+        }
+    }
+
+private:
+    RONDO_DEVICE static std::uintptr_t address(const void* pointer) {
+        return reinterpret_cast<std::uintptr_t>(pointer);
+    }
+
+    template <class Piece>
+    RONDO_DEVICE static Pack16 load_pieces(const std::byte* from, std::uint32_t bytes) {
+        Pack16 pack{};
+        RONDO_UNROLL
+        for (std::uint32_t at = 0; at < sizeof(Pack16); at += sizeof(Piece)) {
+            if (at < bytes) {
+                const std::uint32_t piece = load_global<Piece>(from + at);
+                pack.word[at / 4] |= piece << (at % 4 * 8);
+            }
+        }
+        return pack;
+    }
+    template <class Piece>
+    RONDO_DEVICE static void store_pieces(std::byte* to, const Pack16& pack, std::uint32_t bytes) {
+        RONDO_UNROLL
+        for (std::uint32_t at = 0; at < sizeof(Pack16); at += sizeof(Piece)) {
+            if (at < bytes) {
+                store_global(to + at, static_cast<Piece>(pack.word[at / 4] >> (at % 4 * 8)));
+            }
+        }
+    }
+
+    std::uint32_t rank_;
+    std::uint32_t size_;
+};
+
+}  // namespace rondo::kernels

@@ -1,0 +1,199 @@
+// The one loop that reduces and copies, for whoever moves the packs: a GPU block's threads or one
+// host thread with vectors. `Lanes` says who takes which pack and how packs move; `Codec` turns a
+// pack into values and back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/arithmetic.hpp"
+#include "kernels/reduce_step.hpp"
+#include "rondo/types.hpp"
+
+namespace rondo::kernels {
+
+/// The decoded values of one pack: scalars on a GPU, vectors on the host.
+template <class Value, unsigned size_>
+struct Values {
+    static constexpr unsigned size = size_;
+    using Scalar = Lane<Value>;
+    Value value[size_];
+};
+
+template <ReduceOp op, class Value>
+RONDO_DEVICE Value fold(Value a, Value b) {
+    if constexpr (op == ReduceOp::prod) {
+        return multiply(a, b);
+    } else if constexpr (op == ReduceOp::min) {
+        return minimum(a, b);
+    } else if constexpr (op == ReduceOp::max) {
+        return maximum(a, b);
+    } else {
+        return add(a, b);
+    }
+}
+
+template <class Lanes, class Codec, ReduceOp op>
+class ReduceLoop {
+public:
+    RONDO_DEVICE ReduceLoop(const Lanes& lanes, const ReduceStep& step)
+        : lanes_(lanes), step_(step), offset_(step.first * Codec::element_bytes) {}
+
+    RONDO_DEVICE void run() const {
+        const std::size_t bytes = step_.count * Codec::element_bytes;
+        const std::size_t head = lanes_.template head<Codec::element_bytes>(step_, bytes);
+        const std::size_t packs = (bytes - head) / pack_bytes;
+        const bool aligned = lanes_.all_packs_aligned(step_, offset_ + head);
+        if (aligned) {
+            body(head, packs);
+        }
+        // What is left: head and tail, or everything when the spans are misaligned to each other.
+        const std::size_t ragged = aligned ? 2 : (bytes + pack_bytes - 1) / pack_bytes;
+        RONDO_NO_UNROLL
+        for (std::size_t i = lanes_.rank(); i < ragged; i += lanes_.size()) {
+            const std::size_t begin = !aligned ? i * pack_bytes
+                                      : i == 0 ? 0
+                                               : head + packs * pack_bytes;
+            const std::size_t full = !aligned ? begin + pack_bytes : i == 0 ? head : bytes;
+            const std::size_t end = full < bytes ? full : bytes;
+            if (begin != end) {
+                ragged_pack(begin, static_cast<unsigned>(end - begin));
+            }
+        }
+    }
+
+private:
+    using Pack = typename Codec::Pack;
+    using Decoded = typename Codec::Decoded;
+    static constexpr std::size_t pack_bytes = sizeof(Pack);
+    static constexpr unsigned unroll = Lanes::template unroll<Decoded>;
+    /// Results of min and max are values of a source: they fit, infinity included. Sums and
+    /// products saturate.
+    static constexpr bool selects = op == ReduceOp::min || op == ReduceOp::max;
+
+    /// Full tiles with several packs in flight per thread, then what is left pack by pack.
+    RONDO_DEVICE void body(std::size_t begin, std::size_t packs) const {
+        const std::size_t tile = static_cast<std::size_t>(unroll) * lanes_.size();
+        std::size_t first = 0;
+        RONDO_NO_UNROLL
+        for (; first + tile <= packs; first += tile) {
+            aligned_packs<unroll>(begin + (first + lanes_.rank()) * pack_bytes);
+        }
+        RONDO_NO_UNROLL
+        for (std::size_t i = first + lanes_.rank(); i < packs; i += lanes_.size()) {
+            aligned_packs<1>(begin + i * pack_bytes);
+        }
+    }
+
+    template <unsigned count>
+    RONDO_DEVICE void aligned_packs(std::size_t offset) const {
+        const std::size_t stride = lanes_.size() * pack_bytes;
+        Decoded sum[count];
+        Pack pack[count];
+        load_packs<count>(pack, source(0) + offset, stride);
+        RONDO_UNROLL
+        for (unsigned u = 0; u < count; ++u) {
+            sum[u] = contribution(0, pack[u]);
+        }
+        RONDO_NO_UNROLL
+        for (std::uint32_t s = 1; s < step_.source_count; ++s) {
+            load_packs<count>(pack, source(s) + offset, stride);
+            RONDO_UNROLL
+            for (unsigned u = 0; u < count; ++u) {
+                accumulate(sum[u], contribution(s, pack[u]));
+            }
+        }
+        finish<count>(sum, pack);
+        RONDO_NO_UNROLL
+        for (std::uint32_t d = 0; d < step_.destination_count; ++d) {
+            std::byte* const destination = this->destination(d) + offset;
+            RONDO_UNROLL
+            for (unsigned u = 0; u < count; ++u) {
+                lanes_.store(destination + u * stride, pack[u]);
+            }
+        }
+    }
+
+    template <unsigned count>
+    RONDO_DEVICE void load_packs(Pack (&pack)[count], const std::byte* from,
+                                 std::size_t stride) const {
+        lanes_.template prefetch<Decoded, count * pack_bytes>(from);
+        RONDO_UNROLL
+        for (unsigned u = 0; u < count; ++u) {
+            pack[u] = lanes_.template load<Pack>(from + u * stride);
+        }
+    }
+
+    template <unsigned count>
+    RONDO_DEVICE void finish(Decoded (&sum)[count], Pack (&pack)[count]) const {
+        if constexpr (op == ReduceOp::sum) {
+            if (step_.divisor != 0) {
+                RONDO_UNROLL
+                for (unsigned u = 0; u < count; ++u) {
+                    divide_values(sum[u]);
+                }
+            }
+        }
+        RONDO_UNROLL
+        for (unsigned u = 0; u < count; ++u) {
+            pack[u] = Codec::template encode<selects>(sum[u]);
+        }
+    }
+
+    /// One pack of up to pack_bytes bytes at any address: heads, tails, and spans that are
+    /// misaligned to each other.
+    RONDO_DEVICE void ragged_pack(std::size_t offset, unsigned bytes) const {
+        Pack pack[1] = {lanes_.template load_ragged<Pack>(source(0) + offset, bytes)};
+        Decoded sum[1] = {contribution(0, pack[0])};
+        RONDO_NO_UNROLL
+        for (std::uint32_t s = 1; s < step_.source_count; ++s) {
+            accumulate(sum[0], contribution(s, lanes_.template load_ragged<Pack>(source(s) + offset,
+                                                                                 bytes)));
+        }
+        finish<1>(sum, pack);
+        RONDO_NO_UNROLL
+        for (std::uint32_t d = 0; d < step_.destination_count; ++d) {
+            lanes_.store_ragged(destination(d) + offset, pack[0], bytes);
+        }
+    }
+
+    RONDO_DEVICE Decoded contribution(std::uint32_t source, const Pack& pack) const {
+        Decoded values = Codec::decode(pack);
+        if constexpr (op == ReduceOp::premul_sum) {
+            using Scalar = typename Decoded::Scalar;
+            const Scalar factor = from_argument_bits<Scalar>(step_.factors[source]);
+            RONDO_UNROLL
+            for (unsigned i = 0; i < Decoded::size; ++i) {
+                values.value[i] = multiply(values.value[i], Codec::broadcast(factor));
+            }
+        }
+        return values;
+    }
+
+    RONDO_DEVICE static void accumulate(Decoded& sum, const Decoded& values) {
+        RONDO_UNROLL
+        for (unsigned i = 0; i < Decoded::size; ++i) {
+            sum.value[i] = fold<op>(sum.value[i], values.value[i]);
+        }
+    }
+
+    RONDO_DEVICE void divide_values(Decoded& sum) const {
+        RONDO_UNROLL
+        for (unsigned i = 0; i < Decoded::size; ++i) {
+            sum.value[i] = divide(sum.value[i], step_.divisor);
+        }
+    }
+
+    RONDO_DEVICE const std::byte* source(std::uint32_t index) const {
+        return static_cast<const std::byte*>(step_.sources[index]) + offset_;
+    }
+    RONDO_DEVICE std::byte* destination(std::uint32_t index) const {
+        return static_cast<std::byte*>(step_.destinations[index]) + offset_;
+    }
+
+    const Lanes& lanes_;
+    const ReduceStep& step_;
+    std::size_t offset_;
+};
+
+}  // namespace rondo::kernels

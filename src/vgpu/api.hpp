@@ -1,0 +1,102 @@
+// What every API function shares: counting, faults, last-error rules, and looking up handles.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <exception>
+#include <mutex>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "vgpu/machine.hpp"
+#include "vgpu/thread_state.hpp"
+
+namespace vgpu {
+
+/// How API bodies fail: the code that the call returns, and why in words
+/// (vgpu::last_error_detail()).
+struct ApiError {
+    cudaError_t code;
+    std::string detail;
+};
+
+/// The outcome of a call: remembered as the thread's last error unless it is cudaSuccess.
+cudaError_t conclude(const char* function, cudaError_t code, std::string detail);
+/// Faults, calls from host functions: what a call must return without doing anything. cudaSuccess
+/// if it may go on.
+cudaError_t before_call(const char* function);
+
+/// Runs the body of an API function.
+template <class Body>
+cudaError_t api(const char* function, Body&& body) noexcept {
+    try {
+        if (const cudaError_t early = before_call(function); early != cudaSuccess)
+            return conclude(function, early, "");
+        const cudaError_t code = body(machine());
+        return code == cudaSuccess ? code : conclude(function, code, "");
+    } catch (const ApiError& error) {
+        return conclude(function, error.code, error.detail);
+    } catch (const std::bad_alloc&) {
+        return conclude(function, cudaErrorMemoryAllocation, "the host has no memory left");
+    } catch (const std::exception& error) {
+        return conclude(function, cudaErrorUnknown, error.what());
+    }
+}
+
+/// Throws cudaErrorInvalidValue unless the condition holds.
+inline void require(bool condition, const char* detail) {
+    if (!condition) throw ApiError{cudaErrorInvalidValue, detail};
+}
+
+/// A device by ordinal; throws cudaErrorInvalidDevice.
+Device& device_at(Machine& machine, int ordinal);
+/// The calling thread's device; throws its sticky error.
+Device& current_device(Machine& machine);
+/// Throws the device's sticky error, if it has one.
+void require_healthy(const Device& device);
+/// Counts bytes against the device's memory; throws cudaErrorMemoryAllocation when they do not fit.
+void reserve_memory(Device& device, std::size_t bytes);
+
+/// While one lives, the thread's calls come from code compiled for per-thread default streams.
+class PerThreadDefault {
+public:
+    PerThreadDefault() : before_(std::exchange(this_thread().per_thread_default, true)) {}
+    ~PerThreadDefault() { this_thread().per_thread_default = before_; }
+    PerThreadDefault(const PerThreadDefault&) = delete;
+    PerThreadDefault& operator=(const PerThreadDefault&) = delete;
+
+private:
+    bool before_;
+};
+
+// ---- with the scheduler's lock held
+// --------------------------------------------------------------------------------------
+/// Any stream handle. 0 is the legacy default stream, or the thread's own inside a PerThreadDefault
+/// scope. Throws cudaErrorInvalidResourceHandle, or the sticky error of the stream's device.
+Stream& stream_at(Machine& machine, cudaStream_t handle);
+std::shared_ptr<Event> event_at(Machine& machine, cudaEvent_t handle);
+
+/// Throws cudaErrorStreamCaptureUnsupported and invalidates the captures concerned when this thread
+/// may not make a potentially unsafe call now.
+void forbid_while_capturing(Machine& machine);
+/// The same for a call that names a stream: none may be made on a stream that captures.
+void forbid_on_capturing(Stream& stream);
+
+/// Puts a command on a stream: an operation in the stream's order, or a node while it captures
+/// (then null).
+OperationPtr issue(Machine& machine, Stream& stream, Command command,
+                   std::span<const OperationPtr> also_after = {});
+/// Ends a capture without a graph: its streams work normally again.
+void abandon_capture(Machine& machine, Capture& capture);
+/// Last operations of all streams of a device: when they are done, the device is idle.
+std::vector<OperationPtr> tails_of(Device& device);
+
+// ---- without
+// ---------------------------------------------------------------------------------------------------------------
+/// Waits, then throws the device's sticky error if it has one.
+void wait_for(Machine& machine, std::span<const OperationPtr> operations, const Device& device);
+void wait_for_device(Machine& machine, Device& device);
+
+}  // namespace vgpu

@@ -1,0 +1,172 @@
+// The control interface for tests.
+#include "vgpu/control.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "vgpu/machine.hpp"
+#include "vgpu/thread_state.hpp"
+
+namespace vgpu {
+
+namespace {
+
+std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? std::string() : std::string(value);
+}
+
+/// A whole number with an optional K, M or G behind it.
+std::uint64_t parse_number(const char* name, const std::string& text) {
+    std::size_t used = 0;
+    std::uint64_t value = 0;
+    try {
+        if (text.at(0) == '-') throw std::invalid_argument(text);
+        value = std::stoull(text, &used);
+    } catch (const std::exception&) {
+        throw std::invalid_argument(
+            fmt::format("{} is '{}'; it must be a whole number", name, text));
+    }
+    const std::string suffix = text.substr(used);
+    if (suffix.empty()) return value;
+    if (suffix == "K") return value << 10;
+    if (suffix == "M") return value << 20;
+    if (suffix == "G") return value << 30;
+    throw std::invalid_argument(
+        fmt::format("{} is '{}'; only K, M or G may follow the number", name, text));
+}
+
+bool is_on(const char* name) {
+    const std::string value = environment(name);
+    if (value.empty() || value == "0") return false;
+    if (value == "1") return true;
+    throw std::invalid_argument(fmt::format("{} is '{}'; it must be 0 or 1", name, value));
+}
+
+void require_device(int device) {
+    if (device < 0 || device >= machine().device_count()) {
+        throw std::invalid_argument(fmt::format("device {} does not exist; there are {}", device,
+                                                machine().device_count()));
+    }
+}
+
+}  // namespace
+
+Options Options::from_environment() {
+    Options options;
+    if (const std::string value = environment("VGPU_TOPOLOGY"); !value.empty())
+        options.topology = value;
+    options.hostile = is_on("VGPU_HOSTILE");
+    options.check = is_on("VGPU_CHECK");
+    if (const std::string value = environment("VGPU_SEED"); !value.empty())
+        options.seed = parse_number("VGPU_SEED", value);
+    if (const std::string value = environment("VGPU_MEMORY"); !value.empty()) {
+        options.memory_per_device = parse_number("VGPU_MEMORY", value);
+    }
+    if (const std::string value = environment("VGPU_WORKERS"); !value.empty()) {
+        options.workers = static_cast<int>(parse_number("VGPU_WORKERS", value));
+    }
+    return options;
+}
+
+void reset(const Options& options) {
+    replace_machine(options);
+    this_thread().last_error = cudaSuccess;
+    this_thread().device = 0;
+}
+
+void reset() {
+    reset(Options(options()));
+}
+
+const Options& options() {
+    return machine().options();
+}
+
+void fail_call(std::string_view name, std::uint64_t kth, cudaError_t error) {
+    if (kth == 0) throw std::invalid_argument("fail_call: kth is 0; the next call is 1");
+    machine().faults().fail_call(name, kth, error);
+}
+
+void fail_any_call(std::uint64_t kth, cudaError_t error) {
+    machine().faults().fail_any_call(kth, error);
+}
+
+void lose_device(int device) {
+    require_device(device);
+    Machine& all = machine();
+    all.device(device).lost = true;
+    all.device(device).sticky_error = cudaErrorDevicesUnavailable;
+    all.set_report(fmt::format("device {} was lost\n", device) + all.scheduler().describe());
+    all.scheduler().kill_blocks(device);
+}
+
+void cut_link(int device_a, int device_b) {
+    require_device(device_a);
+    require_device(device_b);
+    machine().faults().cut_link(device_a, device_b);
+    machine().update_instrumentation();
+}
+
+void slow_link(int device_a, int device_b, double factor) {
+    require_device(device_a);
+    require_device(device_b);
+    if (!(factor >= 1.0))
+        throw std::invalid_argument(
+            fmt::format("slow_link: factor is {}; it must be at least 1", factor));
+    machine().faults().slow_link(device_a, device_b, factor);
+}
+
+void delay_block(const BlockSelector& selector, std::chrono::microseconds delay) {
+    machine().faults().delay_block(selector, delay);
+    machine().update_instrumentation();
+}
+
+void kill_block(const BlockSelector& selector, std::uint64_t nth) {
+    machine().faults().kill_block(selector, nth);
+    machine().update_instrumentation();
+}
+
+void clear_faults() {
+    machine().faults().clear();
+    machine().update_instrumentation();
+}
+
+std::string last_report() {
+    return machine().report();
+}
+
+std::string take_report() {
+    return machine().take_report();
+}
+
+std::string describe_state() {
+    return machine().scheduler().describe();
+}
+
+std::string last_error_detail() {
+    return this_thread().error_detail;
+}
+
+Counters counters() {
+    Machine& all = machine();
+    Counters result;
+    result.api_calls = all.api_calls;
+    result.allocations = all.allocations;
+    result.frees = all.frees;
+    result.copies = all.copies;
+    result.blocks = all.scheduler().blocks();
+    result.worker_wakeups = all.scheduler().wakeups();
+    result.live_allocations = all.memory().count();
+    std::scoped_lock lock(all.scheduler().mutex());
+    result.launches = all.scheduler().launches();
+    result.live_streams = all.streams.size();
+    result.live_events = all.events.size();
+    result.live_graphs = all.graphs.graphs.size() + all.graphs.executables.size();
+    return result;
+}
+
+}  // namespace vgpu

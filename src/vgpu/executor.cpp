@@ -1,0 +1,216 @@
+// Resuming blocks in turn, and handing them from one thread to another.
+#include "vgpu/executor.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "vgpu/scheduler.hpp"
+
+namespace vgpu {
+
+namespace {
+
+thread_local Block* running_block = nullptr;
+
+__attribute__((noinline)) void set_running_block(Block* block) {
+    running_block = block;
+}
+
+void block_entry(void* argument) {
+    auto& block = *static_cast<Block*>(argument);
+    auto& kernel = std::get<KernelCommand>(block.launch->command);
+    try {
+        kernel.arguments.run(kernel.kernel->description);
+    } catch (const BlockKilled&) {
+        // The reason is already recorded with the device or asked for by a test.
+    } catch (const std::exception& error) {
+        block.scheduler->block_failed(block, error.what());
+    } catch (...) {
+        block.scheduler->block_failed(block, "an exception that is not a std::exception");
+    }
+}
+
+}  // namespace
+
+__attribute__((noinline)) Block* block_of_this_thread() noexcept {
+    return running_block;
+}
+
+bool Block::before(const Block& other) const {
+    return std::tie(launch->device, launch->launch_number, index) <
+           std::tie(other.launch->device, other.launch->launch_number, other.index);
+}
+
+void Block::recycle() {
+    launch = nullptr;
+    shared = nullptr;
+    waiting = started = running = false;
+    kill.store(false, std::memory_order_relaxed);
+    interactions = 0;
+}
+
+bool Block::doomed() const {
+    return kill.load(std::memory_order_relaxed) || scheduler->stopping() ||
+           scheduler->device_is_broken(info.device);
+}
+
+bool can_go_on(Block& block, std::uint64_t now) {
+    if (!block.waiting || block.doomed()) return true;
+    const FlagWait& wait = block.wait;
+    if (wait.flag != nullptr &&
+        static_cast<std::int32_t>(__atomic_load_n(wait.flag, __ATOMIC_ACQUIRE) - wait.wanted) >=
+            0) {
+        block.outcome = WaitOutcome::ready;
+        return true;
+    }
+    if (wait.abort != nullptr && __atomic_load_n(wait.abort, __ATOMIC_ACQUIRE) != 0) {
+        block.outcome = WaitOutcome::aborted;
+        return true;
+    }
+    if (wait.deadline_ns != 0 && now >= wait.deadline_ns) {
+        block.outcome = WaitOutcome::timed_out;
+        return true;
+    }
+    return false;
+}
+
+Block* Executor::pick(std::size_t first) {
+    std::uint64_t now = 0;
+    const std::size_t count = blocks_.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        std::size_t at = first + i;
+        if (at >= count) at -= count;
+        Block& block = *blocks_[at];
+        if (block.waiting && block.wait.deadline_ns != 0 && now == 0) now = global_timer_ns();
+        if (can_go_on(block, now)) {
+            cursor_ = at + 1 < count ? at + 1 : 0;
+            block.running = true;
+            return &block;
+        }
+    }
+    return nullptr;
+}
+
+bool Executor::run_one() {
+    std::unique_lock lock(mutex_);
+    if (blocks_.empty()) return false;
+    Block* block = pick(cursor_ < blocks_.size() ? cursor_ : 0);
+    lock.unlock();
+    if (block == nullptr) return false;
+    run_picked(*block);
+    return true;
+}
+
+std::size_t Executor::count_runnable() {
+    std::scoped_lock lock(mutex_);
+    const std::uint64_t now = global_timer_ns();
+    return static_cast<std::size_t>(
+        std::count_if(blocks_.begin(), blocks_.end(),
+                      [now](const auto& block) { return can_go_on(*block, now); }));
+}
+
+void Executor::run_nth_runnable(std::size_t n) {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t now = global_timer_ns();
+    const auto found = std::find_if(blocks_.begin(), blocks_.end(), [&](const auto& block) {
+        return can_go_on(*block, now) && n-- == 0;
+    });
+    if (found == blocks_.end()) return;
+    Block& block = **found;
+    block.running = true;
+    lock.unlock();
+    run_picked(block);
+}
+
+void Executor::run_picked(Block& block) {
+    if (run(block)) {
+        retire(remove(block));
+    } else {
+        std::scoped_lock lock(mutex_);
+        block.running = false;
+    }
+}
+
+bool Executor::run(Block& block) {
+    set_running_block(&block);
+    block.waiting = false;
+    if (block.started) {
+        block.fiber.resume();
+    } else {
+        block.started = true;
+        block.fiber.start(&block_entry, &block);
+    }
+    set_running_block(nullptr);
+    return block.fiber.finished();
+}
+
+std::unique_ptr<Block> Executor::remove(Block& block) {
+    std::scoped_lock lock(mutex_);
+    auto found = std::find_if(blocks_.begin(), blocks_.end(),
+                              [&](const auto& each) { return each.get() == &block; });
+    std::unique_ptr<Block> owned = std::move(*found);
+    const auto position = static_cast<std::size_t>(found - blocks_.begin());
+    blocks_.erase(found);
+    if (cursor_ > position) --cursor_;
+    return owned;
+}
+
+std::unique_ptr<Block> Executor::fresh_block() {
+    if (unused_.empty()) return std::make_unique<Block>();
+    auto block = std::move(unused_.back());
+    unused_.pop_back();
+    return block;
+}
+
+void Executor::start(std::unique_ptr<Block> block) {
+    if (run(*block)) {
+        retire(std::move(block));
+    } else {
+        adopt(std::move(block));
+    }
+}
+
+void Executor::retire(std::unique_ptr<Block> block) {
+    scheduler_.block_ended(*block);
+    block->recycle();
+    constexpr std::size_t kept = 256;
+    if (unused_.size() < kept) unused_.push_back(std::move(block));
+}
+
+void Executor::adopt(std::unique_ptr<Block> block) {
+    std::scoped_lock lock(mutex_);
+    auto at = std::upper_bound(blocks_.begin(), blocks_.end(), block,
+                               [](const auto& a, const auto& b) { return a->before(*b); });
+    blocks_.insert(at, std::move(block));
+}
+
+std::vector<std::unique_ptr<Block>> Executor::give_up(bool half) {
+    std::vector<std::unique_ptr<Block>> given;
+    std::scoped_lock lock(mutex_);
+    const std::size_t first = half ? (blocks_.size() + 1) / 2 : 0;
+    for (std::size_t i = first; i < blocks_.size(); ++i) {
+        if (!blocks_[i]->running) given.push_back(std::move(blocks_[i]));
+    }
+    std::erase(blocks_, nullptr);
+    cursor_ = 0;
+    return given;
+}
+
+std::unique_ptr<Block> Executor::give_up_runnable() {
+    std::scoped_lock lock(mutex_);
+    for (auto at = blocks_.rbegin(); at != blocks_.rend(); ++at) {
+        if ((*at)->running || !can_go_on(**at, 0)) continue;
+        auto block = std::move(*at);
+        blocks_.erase(std::next(at).base());
+        cursor_ = 0;
+        return block;
+    }
+    return nullptr;
+}
+
+std::size_t Executor::size() const {
+    std::scoped_lock lock(mutex_);
+    return blocks_.size();
+}
+
+}  // namespace vgpu

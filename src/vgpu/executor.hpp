@@ -1,0 +1,100 @@
+// A thread that runs blocks: it resumes those whose wait is over, in turn.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "vgpu/block.hpp"
+#include "vgpu/fiber.hpp"
+#include "vgpu/operation.hpp"
+
+namespace vgpu {
+
+class Scheduler;
+
+/// Thrown through a kernel to end its block; nobody else may catch it.
+struct BlockKilled {};
+
+/// One block of a launch, from its start to its end. Ended blocks are kept with their stacks for
+/// the next ones.
+struct Block {
+    OperationPtr launch;
+    std::size_t index = 0;  ///< linear
+    BlockInfo info;
+    std::unique_ptr<std::byte[]> shared;
+    Fiber fiber;
+    Scheduler* scheduler = nullptr;
+    FlagWait wait;  ///< valid while waiting
+    WaitOutcome outcome = WaitOutcome::ready;
+    bool waiting = false;
+    bool started = false;
+    bool running = false;  ///< guarded by the executor's lock
+    std::atomic<bool> kill{false};
+    std::uint64_t interactions = 0;  ///< waits and signals so far, for kill_block()
+
+    /// Neighbours are kept together: devices in order, then launches, then blocks.
+    bool before(const Block& other) const;
+    /// Makes an ended block ready for its next life.
+    void recycle();
+    /// Whether it must end at the next opportunity: it was killed, its device is broken, or the
+    /// scheduler stops.
+    bool doomed() const;
+};
+
+/// Whether a block can go on now; sets outcome if it can. `now` 0 leaves deadlines out.
+bool can_go_on(Block& block, std::uint64_t now);
+
+/// Belongs to one thread at a time; other threads only look into it to take blocks away.
+class Executor {
+public:
+    explicit Executor(Scheduler& scheduler) : scheduler_(scheduler) {}
+
+    /// Runs one block until it waits or ends. False when none can go on.
+    bool run_one();
+    /// How many blocks could go on now, and running one of them by its number among those.
+    std::size_t count_runnable();
+    void run_nth_runnable(std::size_t n);
+    /// An unused block.
+    std::unique_ptr<Block> fresh_block();
+    /// Runs a block for the first time; if it waits, it stays under this executor's care.
+    void start(std::unique_ptr<Block> block);
+    /// Ends a block that has run or never will, and keeps it for later.
+    void retire(std::unique_ptr<Block> block);
+    /// Takes over a block that waits, or waits to be started.
+    void adopt(std::unique_ptr<Block> block);
+    /// Gives up blocks that are not running: all, or the upper half when `half`.
+    std::vector<std::unique_ptr<Block>> give_up(bool half);
+    /// Gives up one block that could go on if only a thread ran it; null if there is none.
+    std::unique_ptr<Block> give_up_runnable();
+    std::size_t size() const;
+
+    /// While held, no block of this executor begins or ceases to run.
+    std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
+    /// Visits all blocks; only while hold() is held.
+    template <class Visitor>
+    void for_each(Visitor visit) {
+        for (auto& block : blocks_) visit(*block);
+    }
+
+private:
+    Block* pick(std::size_t first);
+    void run_picked(Block& block);
+    bool run(Block& block);  // true when it has ended
+    std::unique_ptr<Block> remove(Block& block);
+
+    Scheduler& scheduler_;
+    mutable std::mutex mutex_;
+    std::vector<std::unique_ptr<Block>> blocks_;  // ordered by Block::before
+    std::size_t cursor_ = 0;
+    std::vector<std::unique_ptr<Block>> unused_;  // touched by the owning thread alone
+};
+
+/// The block that the calling thread runs, or null. Never inlined: a fiber may wake on another
+/// thread.
+Block* block_of_this_thread() noexcept;
+
+}  // namespace vgpu

@@ -1,0 +1,171 @@
+// Fibers over Boost.Context's assembly switch. The low-level interface is used on purpose: between
+// telling TSan about the switch and the switch itself no instrumented function may be entered, or
+// TSan's shadow stack drifts.
+#include "vgpu/fiber.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <boost/context/detail/fcontext.hpp>
+#include <new>
+#include <utility>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace vgpu {
+
+namespace {
+
+using boost::context::detail::fcontext_t;
+using boost::context::detail::jump_fcontext;
+using boost::context::detail::make_fcontext;
+using boost::context::detail::transfer_t;
+
+constexpr std::size_t stack_bytes =
+    256 * 1024;  // committed page by page, so unused depth costs nothing
+
+/// Stacks begin at different offsets in their top page; otherwise the hot lines of all fibers would
+/// fall into the same few sets of the first-level cache.
+std::size_t next_offset() {
+    static std::atomic<std::size_t> count{0};
+    constexpr std::size_t line = 64, stride = 7, lines = 48;
+    return count.fetch_add(1, std::memory_order_relaxed) * stride % lines * line;
+}
+
+/// A mapped stack with a guard page below it.
+class Stack {
+public:
+    Stack() : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))), bytes_(stack_bytes + page_) {
+        base_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+        if (base_ == MAP_FAILED) throw std::bad_alloc();
+        mprotect(base_, page_, PROT_NONE);
+    }
+    ~Stack() {
+#if defined(__SANITIZE_ADDRESS__)
+        // The last frames were abandoned, not left: the next mapping here must not inherit their
+        // poison.
+        __asan_unpoison_memory_region(base_, bytes_);
+#endif
+        munmap(base_, bytes_);
+    }
+    Stack(const Stack&) = delete;
+    Stack& operator=(const Stack&) = delete;
+
+    char* bottom() const {
+        return static_cast<char*>(base_) + page_;
+    }
+    char* top() const {
+        return static_cast<char*>(base_) + bytes_ - offset_;
+    }
+    std::size_t usable() const {
+        return stack_bytes - offset_;
+    }
+
+private:
+    std::size_t page_;
+    std::size_t bytes_;
+    std::size_t offset_ = next_offset();
+    void* base_;
+};
+
+}  // namespace
+
+struct Fiber::Context {
+    Stack stack;
+    fcontext_t inside = nullptr;   // where the fiber goes on
+    fcontext_t outside = nullptr;  // where its resumer goes on
+#if defined(__SANITIZE_ADDRESS__)
+    void* inside_fake_stack = nullptr;
+    void* outside_fake_stack = nullptr;
+    const void* outside_bottom = nullptr;
+    std::size_t outside_size = 0;
+#endif
+#if defined(__SANITIZE_THREAD__)
+    void* inside_tsan = __tsan_create_fiber(0);
+    void* outside_tsan = nullptr;
+    ~Context() {
+        __tsan_destroy_fiber(inside_tsan);
+    }
+#endif
+
+    void arrived_inside(transfer_t from) {
+        outside = from.fctx;
+#if defined(__SANITIZE_ADDRESS__)
+        __sanitizer_finish_switch_fiber(inside_fake_stack, &outside_bottom, &outside_size);
+#endif
+    }
+};
+
+Fiber::Fiber() : context_(std::make_unique<Context>()) {
+    context_->inside =
+        make_fcontext(context_->stack.top(), context_->stack.usable(), [](transfer_t from) {
+            auto* self = static_cast<Fiber*>(from.data);
+            self->context_->arrived_inside(from);
+            self->loop();
+        });
+}
+
+Fiber::~Fiber() {
+    closing_ = true;
+    if (entry_ != nullptr)
+        switch_in();  // lets loop() end, so that the sanitizers see the stack empty
+}
+
+void Fiber::start(Entry entry, void* argument) {
+    entry_ = entry;
+    argument_ = argument;
+    finished_ = false;
+    switch_in();
+}
+
+void Fiber::resume() {
+    switch_in();
+}
+
+__attribute__((no_sanitize("thread"), noinline)) void Fiber::switch_in() {
+    Context& context = *context_;
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_start_switch_fiber(&context.outside_fake_stack, context.stack.bottom(),
+                                   context.stack.usable());
+#endif
+#if defined(__SANITIZE_THREAD__)
+    context.outside_tsan = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(context.inside_tsan, 0);
+#endif
+    const transfer_t back = jump_fcontext(context.inside, this);
+    context.inside = back.fctx;
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(context.outside_fake_stack, nullptr, nullptr);
+#endif
+}
+
+__attribute__((no_sanitize("thread"), noinline)) void Fiber::suspend() {
+    Context& context = *context_;
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_start_switch_fiber(closing_ ? nullptr : &context.inside_fake_stack,
+                                   context.outside_bottom, context.outside_size);
+#endif
+#if defined(__SANITIZE_THREAD__)
+    __tsan_switch_to_fiber(context.outside_tsan, 0);
+#endif
+    context.arrived_inside(jump_fcontext(context.outside, nullptr));
+}
+
+void Fiber::loop() {
+    while (!closing_) {
+        entry_(argument_);
+        finished_ = true;
+        suspend();
+    }
+    suspend();  // never resumed again
+}
+
+}  // namespace vgpu

@@ -1,0 +1,234 @@
+// Starting and finishing operations, and giving blocks places. What threads do is in
+// scheduler_threads.cpp, the search for deadlocks in scheduler_report.cpp.
+#include "vgpu/scheduler.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "vgpu/machine.hpp"
+
+namespace vgpu {
+
+namespace {
+
+int cores() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+    return std::max(1, CPU_COUNT(&set));
+}
+
+}  // namespace
+
+Scheduler::Scheduler(Machine& machine)
+    : machine_(machine),
+      seeded_(machine.options().seed.has_value()),
+      single_core_(cores() == 1),
+      random_(machine.options().seed.value_or(0)) {
+    int workers = machine.options().workers;
+    if (workers < 0) workers = std::max(1, cores() - 1);
+    if (seeded_) workers = 1;
+    for (int i = 0; i < std::max(1, workers); ++i) workers_.emplace_back([this] { worker_loop(); });
+    host_thread_ = std::thread([this] { host_function_loop(); });
+}
+
+Scheduler::~Scheduler() {
+    {
+        std::scoped_lock lock(mutex_);
+        stopping_ = true;  // from now on every block is doomed
+    }
+    changed_.notify_all();
+    worker_wake_.notify_all();
+    host_wake_.notify_all();
+    for (auto& worker : workers_) worker.join();
+    host_thread_.join();
+}
+
+void Scheduler::submit(const OperationPtr& operation, std::span<const OperationPtr> dependencies) {
+    last_issue_ns_.store(global_timer_ns(), std::memory_order_relaxed);
+    something_happened();
+    for (const OperationPtr& earlier : dependencies) {
+        if (!earlier || earlier->done()) continue;
+        earlier->after_finish.push_back(operation);
+        ++operation->unmet;
+    }
+    if (operation->unmet == 0) start_ready(operation);
+}
+
+void Scheduler::start_after(const OperationPtr& operation, const OperationPtr& earlier) {
+    if (!earlier || earlier->started) return;
+    earlier->after_start.push_back(operation);
+    ++operation->unmet;
+}
+
+/// Starts an operation and everything that becomes ready by it, without recursion.
+void Scheduler::start_ready(OperationPtr first) {
+    const bool outermost = starting_.empty();
+    starting_.push_back(std::move(first));
+    if (!outermost) return;
+    while (!starting_.empty()) {
+        const OperationPtr operation = starting_.front();
+        begin(operation);
+        starting_.pop_front();
+    }
+    if (sleepers_ > 0) changed_.notify_all();
+}
+
+void Scheduler::begin(const OperationPtr& operation) {
+    operation->started = true;
+    release_edges(operation->after_start);
+    if (const auto* free = std::get_if<FreeCommand>(&operation->command))
+        machine_.release_pool_memory(free->pointer);
+    if (const auto* objects = std::get_if<ReleaseCommand>(&operation->command))
+        machine_.release_objects(objects->references);
+    Device& device = machine_.device(operation->device);
+    const cudaError_t broken = device.sticky_error.load();
+    if (const auto* host = std::get_if<HostFunctionCommand>(&operation->command)) {
+        // A plain host function is not called after an error; the older callbacks are, and are
+        // told.
+        if (broken != cudaSuccess && host->callback == nullptr) return finish(operation, broken);
+        host_queue_.push_back(operation);
+        host_wake_.notify_one();
+        return;
+    }
+    if (broken != cudaSuccess) return finish(operation, broken);
+    if (std::holds_alternative<KernelCommand>(operation->command)) {
+        enqueue_launch(device, operation);
+    } else if (std::holds_alternative<CopyCommand>(operation->command) ||
+               std::holds_alternative<MemsetCommand>(operation->command)) {
+        push({operation, 0});
+    } else {
+        finish(operation, cudaSuccess);
+    }
+}
+
+/// Behind the launches that came before, but ahead of less urgent ones that have no block running
+/// yet.
+void Scheduler::enqueue_launch(Device& device, const OperationPtr& operation) {
+    operation->launch_number = ++launches_;
+    const auto at = std::find_if(
+        device.launches.begin(), device.launches.end(), [&](const OperationPtr& other) {
+            return other->dispatched_blocks == 0 && other->priority > operation->priority;
+        });
+    device.launches.insert(at, operation);
+    dispatch(device);
+}
+
+void Scheduler::finish(const OperationPtr& operation, cudaError_t error) {
+    something_happened();
+    operation->error = error;
+    if (std::holds_alternative<MarkerCommand>(operation->command))
+        operation->finished_ns = global_timer_ns();
+    operation->finished.store(true, std::memory_order_release);
+    release_edges(operation->after_finish);
+    operation->command = MarkerCommand{};
+    if (sleepers_ > 0) changed_.notify_all();
+}
+
+void Scheduler::release_edges(std::vector<OperationPtr>& waiting) {
+    for (OperationPtr& next : waiting) {
+        if (--next->unmet == 0) start_ready(std::move(next));
+    }
+    waiting.clear();
+}
+
+/// Gives places to blocks in the order of the launches. A cooperative launch gets all its places at
+/// once or waits.
+void Scheduler::dispatch(Device& device) {
+    while (!device.launches.empty()) {
+        const OperationPtr launch = device.launches.front();
+        const auto& kernel = std::get<KernelCommand>(launch->command);
+        const std::size_t threads = kernel.threads_per_block();
+        const std::size_t total = kernel.blocks();
+        if (kernel.cooperative && launch->dispatched_blocks == 0 &&
+            !device.has_place(total, threads))
+            return;
+        while (launch->dispatched_blocks < total) {
+            if (!device.has_place(1, threads)) return;
+            ++device.resident_blocks;
+            device.resident_threads += threads;
+            push({launch, launch->dispatched_blocks++});
+        }
+        device.launches.pop_front();
+    }
+}
+
+void Scheduler::push(Ticket ticket) {
+    ticket.issued_ns = last_issue_ns_.load(std::memory_order_relaxed);
+    auto& queue = ticket.operation->priority < 0 ? urgent_ : ready_;
+    queue.push_back(std::move(ticket));
+    ready_count_.fetch_add(1, std::memory_order_release);
+    if (sleepers_ > 0) changed_.notify_one();
+    // A worker that naps will look by itself; one that has parked must be told.
+    if (resting_workers_ > 0) wake_worker();
+}
+
+void Scheduler::something_happened() {
+    ++epoch_;
+    stuck_threads_ = 0;
+    stalled_since_ns_ = 0;
+}
+
+void Scheduler::wake_worker() {
+    wakeups_.fetch_add(1, std::memory_order_relaxed);
+    worker_wake_.notify_one();
+}
+
+bool Scheduler::pop(Ticket& ticket, bool from_back) {
+    auto& queue = urgent_.empty() ? ready_ : urgent_;
+    if (queue.empty()) return false;
+    ready_count_.fetch_sub(1, std::memory_order_relaxed);
+    if (from_back) {
+        ticket = std::move(queue.back());
+        queue.pop_back();
+    } else {
+        ticket = std::move(queue.front());
+        queue.pop_front();
+    }
+    return true;
+}
+
+void Scheduler::pop_nth(Ticket& ticket, std::size_t n) {
+    auto& queue = n < urgent_.size() ? urgent_ : ready_;
+    const auto at =
+        queue.begin() + static_cast<std::ptrdiff_t>(n < urgent_.size() ? n : n - urgent_.size());
+    ticket = std::move(*at);
+    queue.erase(at);
+    ready_count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Scheduler::block_ended(Block& block) {
+    const OperationPtr& launch = block.launch;
+    std::scoped_lock lock(mutex_);
+    Device& device = machine_.device(launch->device);
+    const auto& kernel = std::get<KernelCommand>(launch->command);
+    --device.resident_blocks;
+    device.resident_threads -= kernel.threads_per_block();
+    if (++launch->finished_blocks == kernel.blocks()) finish(launch, device.sticky_error.load());
+    if (!device.launches.empty()) dispatch(device);
+}
+
+bool Scheduler::device_is_broken(int device) const {
+    return machine_.device(device).sticky_error.load(std::memory_order_relaxed) != cudaSuccess;
+}
+
+void Scheduler::kill_blocks(int device) {
+    std::scoped_lock lock(mutex_);
+    auto mark = [device](Block& block) {
+        if (block.launch->device == device) block.kill.store(true, std::memory_order_relaxed);
+    };
+    for (auto& executor : executors_) {
+        const auto held = executor->hold();
+        executor->for_each(mark);
+    }
+    for (auto& block : orphans_) mark(*block);
+    changed_.notify_all();
+    worker_wake_.notify_all();
+}
+
+bool Scheduler::coin() {
+    return (random_() & 1) != 0;
+}
+
+}  // namespace vgpu

@@ -1,0 +1,379 @@
+// What the scheduler's threads do: workers, helping callers, the thread for host functions.
+#include <immintrin.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "vgpu/machine.hpp"
+#include "vgpu/scheduler.hpp"
+#include "vgpu/thread_state.hpp"
+
+namespace vgpu {
+
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::nanoseconds;
+
+constexpr std::uint64_t microsecond = 1000;
+constexpr microseconds nap{40};  // so deferred work starts within 100 us
+constexpr std::uint64_t deferred_start = 30 * microsecond;
+constexpr std::uint64_t park_after = 5000 * microsecond;  // without new work a worker stops napping
+constexpr std::uint64_t large_work_lasts = 100 * microsecond;
+constexpr std::uint64_t seeded_start_after = 10000 * microsecond;
+constexpr unsigned spins_before_yield = 300;
+constexpr unsigned yields_before_sleep = 100;
+constexpr unsigned spins_before_stealing = 100;
+
+bool all_done(std::span<const OperationPtr> operations) {
+    return std::all_of(operations.begin(), operations.end(),
+                       [](const auto& each) { return !each || each->done(); });
+}
+
+}  // namespace
+
+bool Scheduler::work_is_large() const {
+    return global_timer_ns() < large_until_ns_.load(std::memory_order_relaxed);
+}
+
+void Scheduler::announce_large_work() {
+    const std::uint64_t now = global_timer_ns();
+    const std::uint64_t before =
+        large_until_ns_.exchange(now + large_work_lasts, std::memory_order_relaxed);
+    if (now < before) return;  // the workers know
+    std::scoped_lock lock(mutex_);
+    wakeups_.fetch_add(1, std::memory_order_relaxed);
+    worker_wake_.notify_all();
+}
+
+Executor& Scheduler::new_executor() {
+    std::scoped_lock lock(mutex_);
+    if (!free_executors_.empty()) {
+        Executor& executor = *free_executors_.back();
+        free_executors_.pop_back();
+        return executor;
+    }
+    return *executors_.emplace_back(std::make_unique<Executor>(*this));
+}
+
+// ---- one step of any thread
+// ---------------------------------------------------------------------------------------------
+
+bool Scheduler::step(Executor& executor, bool worker) {
+    return take_new_work(executor, worker) || executor.run_one();
+}
+
+/// A caller that will wait for its work anyway does it best itself: a worker takes only what nobody
+/// came for, or large work.
+bool Scheduler::deferred_work_is_due(std::uint64_t now) const {
+    const auto& queue = urgent_.empty() ? ready_ : urgent_;
+    return !queue.empty() && (now - queue.front().issued_ns >= deferred_start || stopping_);
+}
+
+bool Scheduler::take_new_work(Executor& executor, bool worker) {
+    if (ready_count_.load(std::memory_order_acquire) == 0 || stopping_) return false;
+    Ticket ticket;
+    {
+        std::scoped_lock lock(mutex_);
+        if (worker && !work_is_large() && !deferred_work_is_due(global_timer_ns())) return false;
+        if (!pop(ticket, worker && helpers_.load(std::memory_order_relaxed) > 0)) return false;
+        in_flight_.fetch_add(1);
+    }
+    run_ticket(executor, ticket);
+    return true;
+}
+
+void Scheduler::run_ticket(Executor& executor, const Ticket& ticket) {
+    if (std::holds_alternative<KernelCommand>(ticket.operation->command)) {
+        start_block(executor, ticket);
+    } else {
+        run_task(ticket.operation);
+    }
+    in_flight_.fetch_sub(1);
+}
+
+namespace {
+
+void describe_place(BlockInfo& info, const Operation& launch, std::size_t index) {
+    const auto& kernel = std::get<KernelCommand>(launch.command);
+    info.device = launch.device;
+    info.grid_dim = kernel.grid;
+    info.block_dim = kernel.block;
+    info.block_index.x = static_cast<unsigned>(index % kernel.grid.x);
+    info.block_index.y = static_cast<unsigned>(index / kernel.grid.x % kernel.grid.y);
+    info.block_index.z = static_cast<unsigned>(index / kernel.grid.x / kernel.grid.y);
+    info.kernel = kernel.kernel->description.name;
+    info.dynamic_shared_bytes = kernel.dynamic_shared_bytes;
+}
+
+}  // namespace
+
+void Scheduler::start_block(Executor& executor, const Ticket& ticket) {
+    auto block = executor.fresh_block();
+    block->launch = ticket.operation;
+    block->index = ticket.block;
+    block->scheduler = this;
+    BlockInfo& info = block->info;
+    describe_place(info, *ticket.operation, ticket.block);
+    info.dynamic_shared = nullptr;
+    if (info.dynamic_shared_bytes > 0) {
+        block->shared = std::make_unique_for_overwrite<std::byte[]>(info.dynamic_shared_bytes);
+        info.dynamic_shared = block->shared.get();
+    }
+    blocks_started_.fetch_add(1, std::memory_order_relaxed);
+    const Faults& faults = machine_.faults();
+    if (faults.any_block_fault()) {
+        if (faults.kill_at(info.kernel, info.device, block->index) == 0u)
+            return executor.retire(std::move(block));
+        const auto delay = faults.delay_for(info.kernel, info.device, block->index);
+        if (delay.count() > 0) {
+            block->waiting = true;
+            block->wait = {.deadline_ns = global_timer_ns() +
+                                          static_cast<std::uint64_t>(nanoseconds(delay).count())};
+            return executor.adopt(std::move(block));
+        }
+    }
+    if (device_is_broken(info.device)) return executor.retire(std::move(block));
+    executor.start(std::move(block));
+}
+
+void Scheduler::run_task(const OperationPtr& operation) {
+    cudaError_t error = cudaSuccess;
+    if (auto* copy = std::get_if<CopyCommand>(&operation->command)) {
+        error = machine_.run_copy(*copy);
+    } else {
+        execute_memset(std::get<MemsetCommand>(operation->command));
+    }
+    if (error != cudaSuccess) machine_.fail_device(operation->device, error, "");
+    std::scoped_lock lock(mutex_);
+    finish(operation, error);
+}
+
+bool Scheduler::steal(Executor& thief) {
+    std::vector<std::unique_ptr<Block>> taken;
+    {
+        std::scoped_lock lock(mutex_);
+        taken.swap(orphans_);
+        for (auto& victim : executors_) {
+            if (!taken.empty()) break;
+            if (victim.get() == &thief || !work_is_large()) continue;
+            if (thief.size() == 0 && victim->size() > 1) {
+                taken = victim->give_up(true);
+            } else if (auto block = victim->give_up_runnable()) {
+                taken.push_back(std::move(block));
+            }
+        }
+        // Under the lock, so that the deadlock search never misses a block in flight.
+        for (auto& block : taken) thief.adopt(std::move(block));
+    }
+    return !taken.empty();
+}
+
+// ---- callers
+// ------------------------------------------------------------------------------------------------------------
+
+void Scheduler::wait(std::span<const OperationPtr> operations) {
+    if (all_done(operations)) return;
+    waiting_threads_.fetch_add(1);
+    if (seeded_) {
+        wait_by_sleeping(operations);
+    } else {
+        wait_by_helping(operations);
+    }
+    waiting_threads_.fetch_sub(1);
+}
+
+void Scheduler::wait_by_helping(std::span<const OperationPtr> operations) {
+    Executor& executor = executor_of_this_thread();
+    helpers_.fetch_add(1);
+    unsigned idle = 0;
+    std::uint64_t counted_epoch = 0;
+    while (!all_done(operations)) {
+        if (step(executor, false)) {
+            idle = 0;
+        } else if (idle > spins_before_stealing && steal(executor)) {
+            idle = 0;
+        } else {
+            pause(idle, counted_epoch, operations);
+        }
+    }
+    helpers_.fetch_sub(1);
+    leave(executor);
+}
+
+/// Nothing to do at the moment: spin, then let others have the core, then sleep a little and look
+/// for a deadlock.
+void Scheduler::pause(unsigned& idle, std::uint64_t& counted_epoch,
+                      std::span<const OperationPtr> operations) {
+    ++idle;
+    if (idle < spins_before_yield && !single_core_) {
+        _mm_pause();
+    } else if (idle < spins_before_yield + yields_before_sleep) {
+        sched_yield();
+    } else {
+        std::unique_lock lock(mutex_);
+        if (all_done(operations)) return;
+        if (counted_epoch != epoch_) {
+            counted_epoch = epoch_;
+            ++stuck_threads_;
+        }
+        ++sleepers_;
+        changed_.wait_for(lock, nap);
+        --sleepers_;
+        lock.unlock();
+        look_for_deadlock();
+    }
+}
+
+/// Goes on for a moment with blocks that can finish now; what is left goes to the workers.
+void Scheduler::leave(Executor& executor) {
+    if (executor.size() > 0) {
+        const std::uint64_t until = global_timer_ns() + 10 * microsecond;
+        while (executor.run_one() && global_timer_ns() < until) {
+        }
+    }
+    if (executor.size() == 0 && ready_count_.load(std::memory_order_relaxed) == 0) return;
+    std::scoped_lock lock(mutex_);
+    for (auto& block : executor.give_up(false)) orphans_.push_back(std::move(block));
+    if (!orphans_.empty() || ready_count_.load(std::memory_order_relaxed) > 0) wake_worker();
+}
+
+Executor& Scheduler::executor_of_this_thread() {
+    ThreadState& thread = this_thread();
+    if (thread.executor == nullptr || thread.executor_generation != machine_.generation()) {
+        thread.executor = &new_executor();
+        thread.executor_generation = machine_.generation();
+    }
+    return *thread.executor;
+}
+
+void Scheduler::return_executor(Executor& executor) {
+    std::scoped_lock lock(mutex_);
+    free_executors_.push_back(&executor);
+}
+
+void Scheduler::wait_by_sleeping(std::span<const OperationPtr> operations) {
+    std::unique_lock lock(mutex_);
+    worker_wake_.notify_all();
+    std::uint64_t counted_epoch = 0;
+    while (!all_done(operations)) {
+        if (counted_epoch != epoch_) {
+            counted_epoch = epoch_;
+            ++stuck_threads_;
+        }
+        ++sleepers_;
+        changed_.wait_for(lock, 1000 * microseconds(1));
+        --sleepers_;
+    }
+}
+
+void Scheduler::nudge() {
+    std::scoped_lock lock(mutex_);
+    worker_wake_.notify_one();
+}
+
+// ---- workers
+// ------------------------------------------------------------------------------------------------------------
+
+void Scheduler::worker_loop() {
+    prctl(PR_SET_TIMERSLACK, 1000UL);
+    Executor& executor = new_executor();
+    unsigned idle = 0;
+    while (true) {
+        if (stopping_) {
+            std::scoped_lock lock(mutex_);
+            if (executor.size() == 0 && orphans_.empty()) return;
+        }
+        if (seeded_ ? step_seeded(executor) : step(executor, true)) {
+            idle = 0;
+        } else if (steal(executor)) {
+            idle = 0;
+        } else {
+            worker_rest(idle, executor);
+        }
+    }
+}
+
+void Scheduler::worker_rest(unsigned& idle, Executor& executor) {
+    const bool holds_blocks = executor.size() > 0;
+    if (holds_blocks || work_is_large()) {
+        if (idle < spins_before_yield + yields_before_sleep) {
+            ++idle;
+            if (idle < spins_before_yield && !single_core_) {
+                _mm_pause();
+            } else {
+                sched_yield();
+            }
+            return;
+        }
+    }
+    look_for_deadlock();
+    std::unique_lock lock(mutex_);
+    if (stopping_) return;
+    const std::uint64_t now = global_timer_ns();
+    const bool recent = now - last_issue_ns_.load(std::memory_order_relaxed) < park_after;
+    if (holds_blocks || recent || ready_count_.load() > 0 || !orphans_.empty()) {
+        worker_wake_.wait_for(lock, nap);
+    } else {
+        ++resting_workers_;
+        worker_wake_.wait(lock);
+        --resting_workers_;
+        idle = 0;
+    }
+}
+
+/// With a seed, work goes on only while a caller waits for it (or has not called for a while), and
+/// what runs next is drawn among everything that can run. Nothing is drawn when there is no choice,
+/// so that idle time leaves no trace.
+bool Scheduler::step_seeded(Executor& executor) {
+    if (waiting_threads_.load() == 0 && !stopping_ &&
+        global_timer_ns() - last_issue_ns_.load(std::memory_order_relaxed) < seeded_start_after) {
+        return false;
+    }
+    const std::size_t runnable = executor.count_runnable();
+    Ticket ticket;
+    std::size_t choice = 0;
+    {
+        std::scoped_lock lock(mutex_);
+        const std::size_t fresh = stopping_ ? 0 : urgent_.size() + ready_.size();
+        if (runnable + fresh == 0) return false;
+        choice = runnable + fresh == 1 ? 0 : random_() % (runnable + fresh);
+        if (choice >= runnable) {
+            pop_nth(ticket, choice - runnable);
+            in_flight_.fetch_add(1);
+        }
+    }
+    if (choice < runnable) {
+        executor.run_nth_runnable(choice);
+    } else {
+        run_ticket(executor, ticket);
+    }
+    return true;
+}
+
+void Scheduler::host_function_loop() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        host_wake_.wait(lock, [this] { return stopping_ || !host_queue_.empty(); });
+        if (stopping_) return;
+        const OperationPtr operation = std::move(host_queue_.front());
+        host_queue_.pop_front();
+        in_flight_.fetch_add(1);
+        lock.unlock();
+        const auto& command = std::get<HostFunctionCommand>(operation->command);
+        mark_host_function_thread();
+        if (command.callback != nullptr) {
+            command.callback(command.stream, machine_.device(operation->device).sticky_error.load(),
+                             command.user_data);
+        } else {
+            command.function(command.user_data);
+        }
+        lock.lock();
+        in_flight_.fetch_sub(1);
+        finish(operation, cudaSuccess);
+    }
+}
+
+}  // namespace vgpu

@@ -1,0 +1,36 @@
+// What CUDA keeps per host thread.
+#pragma once
+
+#include <driver_types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vgpu/stream.hpp"
+
+namespace vgpu {
+
+class Executor;
+
+struct ThreadState {
+    int device = 0;
+    cudaError_t last_error = cudaSuccess;
+    std::string error_detail;
+    cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
+    bool in_host_function = false;
+    bool per_thread_default = false;       ///< the handle 0 means the thread's own stream
+    std::uint64_t machine_generation = 0;  ///< which machine the streams below belong to
+    std::vector<std::unique_ptr<Stream>> default_streams;  ///< cudaStreamPerThread, by device
+
+    Executor* executor = nullptr;  ///< with which the thread helps
+    std::uint64_t executor_generation = 0;
+
+    ~ThreadState();
+};
+
+ThreadState& this_thread();
+/// The calling thread runs host functions, which may not call the runtime.
+void mark_host_function_thread();
+
+}  // namespace vgpu

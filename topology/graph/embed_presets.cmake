@@ -1,0 +1,13 @@
+# Writes OUTPUT, a C++ file that holds every PRESETS/*.json as text. Run with cmake -P at build time.
+file(GLOB files "${PRESETS}/*.json")
+list(SORT files)
+set(text "// Generated from topology/presets; do not edit.\n#include \"topology/graph/presets.hpp\"\n\n")
+string(APPEND text "namespace rondo {\n\nstd::span<const Preset> embedded_presets() {\n")
+string(APPEND text "    static constexpr Preset presets[] = {\n")
+foreach(file IN LISTS files)
+  get_filename_component(name "${file}" NAME_WE)
+  file(READ "${file}" json)
+  string(APPEND text "        {\"${name}\", R\"preset(${json})preset\"},\n")
+endforeach()
+string(APPEND text "    };\n    return presets;\n}\n\n}  // namespace rondo\n")
+file(WRITE "${OUTPUT}" "${text}")
