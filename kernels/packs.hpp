@@ -20,15 +20,16 @@ template <class T>
 RONDO_DEVICE T load_global(const std::byte* from) {
 #if defined(__CUDA_ARCH__)
     __builtin_assume(__isGlobal(from));
-#if defined(__clang__)
-    if constexpr (sizeof(T) == 16) {
-        // Clang takes a struct apart into words and forgets the assumption; a global vector stays
-        // whole.
-        using Wide = unsigned __attribute__((ext_vector_type(4)));
-        using GlobalWide = const Wide __attribute__((address_space(1)));
-        return __builtin_bit_cast(T, *(GlobalWide*)from);
+    if constexpr (sizeof(T) == sizeof(Pack16)) {
+        // Written out: compilers take the struct apart, and some load its halves.
+        Pack16 pack;
+        asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(pack.word[0]), "=r"(pack.word[1]), "=r"(pack.word[2]),
+                       "=r"(pack.word[3])
+                     : "l"(from)
+                     : "memory");
+        return __builtin_bit_cast(T, pack);
     }
-#endif
     return *reinterpret_cast<const T*>(from);
 #else
     T value;
