@@ -6,9 +6,9 @@ set(RONDO_LAYERS
   "vgpu|src/vgpu,include/vgpu|rondo_vgpu(_[a-z0-9_]+)?"
   "cuda|src/cuda|rondo_cuda"
   "kernels|kernels|rondo_kernels(_[a-z0-9_]+)?"
-  "schedule|src/schedule|rondo_schedule"
+  "schedule|src/schedule,include/rondo/schedule.hpp|rondo_schedule"
   "topology|topology|rondo_topology(_[a-z0-9_]+)?"
-  "strategy|src/strategy|rondo_strategy"
+  "strategy|src/strategy,include/rondo/strategy.hpp|rondo_strategy"
   "communicator|src/communicator,include/rondo|rondo_communicator"
   "training|src/training|rondo_training")
 

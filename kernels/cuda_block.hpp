@@ -39,20 +39,43 @@ public:
     /// True when the flag was reached; then all threads see what its writer saw. Otherwise the
     /// record is written.
     RONDO_DEVICE bool wait(const FlagWait& wait, const WaitLimits& limits) const {
+        const bool failed = thread_rank() == 0 && !poll(wait, limits);
+        return __syncthreads_or(failed) == 0;
+    }
+
+    /// The calling thread's own writes become visible with the flag; no other thread takes part.
+    RONDO_DEVICE void post(std::uint32_t* flag, std::uint32_t value) const {
+        store_release(flag, value);
+    }
+
+    /// Waits for flag_of(0) to flag_of(count - 1), each by a thread of its own.
+    template <class FlagOf>
+    RONDO_DEVICE bool wait_all(std::uint32_t count, FlagOf flag_of,
+                               const WaitLimits& limits) const {
         bool failed = false;
-        if (thread_rank() == 0) {
-            std::uint64_t waited_ns = 0;
-            const WaitFailure failure = poll_flag(
-                wait, limits, [] { return global_timer_ns(); }, [] {}, waited_ns);
-            failed = failure != WaitFailure::none;
-            if (failed) {
-                write_failure(limits, wait, failure, index(), waited_ns);
-            }
+        for (std::uint32_t i = thread_rank(); i < count && !failed; i += size()) {
+            failed = !poll(flag_of(i), limits);
         }
         return __syncthreads_or(failed) == 0;
     }
 
+    /// True for all threads when it is for one. Also a sync().
+    RONDO_DEVICE bool any(bool value) const { return __syncthreads_or(value) != 0; }
+
+    /// For executors that check accesses of single threads.
+    RONDO_DEVICE void expect_access(const void*, std::size_t) const {}
+
 private:
+    RONDO_DEVICE bool poll(const FlagWait& wait, const WaitLimits& limits) const {
+        std::uint64_t waited_ns = 0;
+        const WaitFailure failure = poll_flag(
+            wait, limits, [] { return global_timer_ns(); }, [] {}, waited_ns);
+        if (failure != WaitFailure::none) {
+            write_failure(limits, wait, failure, index(), waited_ns);
+        }
+        return failure == WaitFailure::none;
+    }
+
     RONDO_DEVICE static std::uint64_t global_timer_ns() {
         std::uint64_t now;
         asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));

@@ -7,6 +7,7 @@
 #include "kernels/entry_table.hpp"
 #include "kernels/kernel_block.hpp"
 #include "kernels/kernel_names.hpp"
+#include "kernels/program_body.hpp"
 #include "kernels/publish.hpp"
 
 namespace rondo::kernels {
@@ -16,6 +17,13 @@ RONDO_KERNEL reduce_kernel(ReduceArguments arguments) {
     RONDO_SHARED SharedSpans shared;
     KernelBlock block;
     reduce_body<type, op>(block, arguments, shared);
+}
+
+template <ElementType type, ReduceOp op>
+RONDO_KERNEL program_kernel(ProgramArguments arguments) {
+    RONDO_SHARED SharedStep shared[2];
+    KernelBlock block;
+    program_body<type, op>(block, arguments, shared);
 }
 
 struct PublishReduceKernel {
@@ -28,6 +36,18 @@ struct PublishReduceKernel {
 template <ElementType type>
 FoldRow<const void*> reduce_kernel_row() {
     return make_fold_row<const void*, type>(PublishReduceKernel{});
+}
+
+struct PublishProgramKernel {
+    template <ElementType type, ReduceOp op>
+    const void* operator()() const {
+        return publish<ProgramArguments, &program_kernel<type, op>>(program_kernel_name(type, op));
+    }
+};
+
+template <ElementType type>
+FoldRow<const void*> program_kernel_row() {
+    return make_fold_row<const void*, type>(PublishProgramKernel{});
 }
 
 }  // namespace rondo::kernels

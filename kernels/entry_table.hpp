@@ -10,6 +10,10 @@ namespace rondo::kernels {
 template <ElementType type>
 FoldRow<const void*> reduce_kernel_row();
 
+/// The kernels that run programs, likewise.
+template <ElementType type>
+FoldRow<const void*> program_kernel_row();
+
 const void* copy_kernel_entry();
 const void* barrier_kernel_entry();
 

@@ -19,19 +19,23 @@ struct NamedEntry {
     std::string name;
 };
 
-template <ElementType type>
-FoldRow<NamedEntry> name_row() {
-    const FoldRow<const void*> row = reduce_kernel_row<type>();
+using NameOf = std::string (*)(ElementType, ReduceOp);
+
+FoldRow<NamedEntry> name_row(ElementType type, const FoldRow<const void*>& row, NameOf name_of) {
     FoldRow<NamedEntry> named;
     for (std::size_t column = 0; column < folds.size(); ++column) {
-        named[column] = {row[column], reduce_kernel_name(type, folds[column])};
+        named[column] = {row[column], name_of(type, folds[column])};
     }
     return named;
 }
 
-FoldTable<NamedEntry> make_entry_table() {
-    return []<std::size_t... type>(std::index_sequence<type...>) {
-        return FoldTable<NamedEntry>{name_row<all_element_types[type]>()...};
+/// `row_of<type>()` gives the entries of one type.
+template <class RowOf>
+FoldTable<NamedEntry> make_entry_table(RowOf row_of, NameOf name_of) {
+    return [&]<std::size_t... type>(std::index_sequence<type...>) {
+        return FoldTable<NamedEntry>{name_row(all_element_types[type],
+                                              row_of.template operator()<all_element_types[type]>(),
+                                              name_of)...};
     }
     (std::make_index_sequence<all_element_types.size()>{});
 }
@@ -56,7 +60,15 @@ std::uint64_t factor_bits(double value) {
 }  // namespace
 
 Kernel<ReduceArguments> find_reduce_kernel(ElementType type, ReduceOp op) {
-    static const FoldTable<NamedEntry> table = make_entry_table();
+    static const FoldTable<NamedEntry> table = make_entry_table(
+        []<ElementType row>() { return reduce_kernel_row<row>(); }, reduce_kernel_name);
+    const NamedEntry& found = find_fold(table, type, op);
+    return {found.entry, found.name.c_str()};
+}
+
+Kernel<ProgramArguments> find_program_kernel(ElementType type, ReduceOp op) {
+    static const FoldTable<NamedEntry> table = make_entry_table(
+        []<ElementType row>() { return program_kernel_row<row>(); }, program_kernel_name);
     const NamedEntry& found = find_fold(table, type, op);
     return {found.entry, found.name.c_str()};
 }

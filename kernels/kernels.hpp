@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/arguments.hpp"
+#include "kernels/program.hpp"
 #include "rondo/types.hpp"
 
 namespace rondo::kernels {
@@ -19,6 +20,8 @@ struct Kernel {
 /// The kernel for a pair. mean has the kernel of sum; give the number of contributions as the
 /// divisor. All pairs are supported; throws InvalidArgument when there is no such type or operator.
 Kernel<ReduceArguments> find_reduce_kernel(ElementType type, ReduceOp op);
+/// The kernel that runs a program on a pair; the rest as above.
+Kernel<ProgramArguments> find_program_kernel(ElementType type, ReduceOp op);
 Kernel<CopyArguments> find_copy_kernel();
 Kernel<BarrierArguments> find_barrier_kernel();
 

@@ -3,6 +3,7 @@
 // a missing sync() or a weak flag shows as a race.
 #pragma once
 
+#include <atomic>
 #include <barrier>
 #include <chrono>
 #include <cstdint>
@@ -24,7 +25,7 @@ struct ThreadGrid {
 struct ThreadGroup {
     explicit ThreadGroup(std::uint32_t threads) : barrier(threads) {}
     std::barrier<> barrier;
-    bool wait_failed = false;
+    std::atomic<bool> any = false;
 };
 
 class ThreadBlock {
@@ -60,22 +61,47 @@ public:
     /// True when the flag was reached; then all threads see what its writer saw. Otherwise the
     /// record is written.
     bool wait(const FlagWait& wait, const WaitLimits& limits) const {
-        if (rank_ == 0) {
-            std::uint64_t waited_ns = 0;
-            const WaitFailure failure =
-                poll_flag(wait, limits, now_ns, std::this_thread::yield, waited_ns);
-            group_.wait_failed = failure != WaitFailure::none;
-            if (group_.wait_failed) {
-                write_failure(limits, wait, failure, index_, waited_ns);
-            }
-        }
-        sync();
-        const bool reached = !group_.wait_failed;
-        sync();
-        return reached;
+        return !any(rank_ == 0 && !poll(wait, limits));
     }
 
+    void post(std::uint32_t* flag, std::uint32_t value) const { store_release(flag, value); }
+
+    template <class FlagOf>
+    bool wait_all(std::uint32_t count, FlagOf flag_of, const WaitLimits& limits) const {
+        bool failed = false;
+        for (std::uint32_t i = rank_; i < count && !failed; i += size()) {
+            failed = !poll(flag_of(i), limits);
+        }
+        return !any(failed);
+    }
+
+    bool any(bool value) const {
+        if (value) {
+            group_.any.store(true, std::memory_order_relaxed);
+        }
+        sync();
+        const bool result = group_.any.load(std::memory_order_relaxed);
+        sync();
+        if (rank_ == 0) {
+            group_.any.store(false, std::memory_order_relaxed);
+        }
+        sync();
+        return result;
+    }
+
+    void expect_access(const void*, std::size_t) const {}
+
 private:
+    bool poll(const FlagWait& wait, const WaitLimits& limits) const {
+        std::uint64_t waited_ns = 0;
+        const WaitFailure failure =
+            poll_flag(wait, limits, now_ns, std::this_thread::yield, waited_ns);
+        if (failure != WaitFailure::none) {
+            write_failure(limits, wait, failure, index_, waited_ns);
+        }
+        return failure == WaitFailure::none;
+    }
+
     static std::uint64_t now_ns() {
         const auto now = std::chrono::steady_clock::now().time_since_epoch();
         return static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());

@@ -4,6 +4,8 @@
 namespace rondo::kernels {
 
 template FoldRow<const void*> reduce_kernel_row<ElementType::f32>();
+template FoldRow<const void*> program_kernel_row<ElementType::f32>();
 template FoldRow<const void*> reduce_kernel_row<ElementType::f64>();
+template FoldRow<const void*> program_kernel_row<ElementType::f64>();
 
 }  // namespace rondo::kernels

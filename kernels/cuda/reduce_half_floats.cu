@@ -4,6 +4,8 @@
 namespace rondo::kernels {
 
 template FoldRow<const void*> reduce_kernel_row<ElementType::f16>();
+template FoldRow<const void*> program_kernel_row<ElementType::f16>();
 template FoldRow<const void*> reduce_kernel_row<ElementType::bf16>();
+template FoldRow<const void*> program_kernel_row<ElementType::bf16>();
 
 }  // namespace rondo::kernels

@@ -4,8 +4,12 @@
 namespace rondo::kernels {
 
 template FoldRow<const void*> reduce_kernel_row<ElementType::i32>();
+template FoldRow<const void*> program_kernel_row<ElementType::i32>();
 template FoldRow<const void*> reduce_kernel_row<ElementType::u32>();
+template FoldRow<const void*> program_kernel_row<ElementType::u32>();
 template FoldRow<const void*> reduce_kernel_row<ElementType::i64>();
+template FoldRow<const void*> program_kernel_row<ElementType::i64>();
 template FoldRow<const void*> reduce_kernel_row<ElementType::u64>();
+template FoldRow<const void*> program_kernel_row<ElementType::u64>();
 
 }  // namespace rondo::kernels

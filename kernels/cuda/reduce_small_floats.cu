@@ -4,6 +4,8 @@
 namespace rondo::kernels {
 
 template FoldRow<const void*> reduce_kernel_row<ElementType::f8e4m3>();
+template FoldRow<const void*> program_kernel_row<ElementType::f8e4m3>();
 template FoldRow<const void*> reduce_kernel_row<ElementType::f8e5m2>();
+template FoldRow<const void*> program_kernel_row<ElementType::f8e5m2>();
 
 }  // namespace rondo::kernels

@@ -4,6 +4,8 @@
 namespace rondo::kernels {
 
 template FoldRow<const void*> reduce_kernel_row<ElementType::i8>();
+template FoldRow<const void*> program_kernel_row<ElementType::i8>();
 template FoldRow<const void*> reduce_kernel_row<ElementType::u8>();
+template FoldRow<const void*> program_kernel_row<ElementType::u8>();
 
 }  // namespace rondo::kernels

@@ -38,6 +38,27 @@ public:
     /// True when the flag was reached. Other blocks run meanwhile. Otherwise the record is written.
     bool wait(const FlagWait& wait, const WaitLimits& limits) const;
 
+    /// The same as signal(): the block has one thread.
+    void post(std::uint32_t* flag, std::uint32_t value) const { signal(flag, value); }
+
+    template <class FlagOf>
+    bool wait_all(std::uint32_t count, FlagOf flag_of, const WaitLimits& limits) const {
+        for (std::uint32_t i = 0; i < count; ++i) {
+            if (!wait(flag_of(i), limits)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    static bool any(bool value) { return value; }
+
+    void expect_access(const void* address, std::size_t bytes) const {
+        if (vgpu::checking()) {
+            vgpu::check_access(address, bytes, vgpu::Access::write);
+        }
+    }
+
     /// Results so large that nobody finds them in a cache later go past it, unless they replace a
     /// source, which is in the cache already, or lie at different alignments. See docs/kernels.md
     /// for the measurement.

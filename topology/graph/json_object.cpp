@@ -90,7 +90,19 @@ std::string JsonObject::text(std::string_view key) const {
 }
 
 std::int64_t JsonObject::integer(std::string_view key) const {
-    const Json& value = at(key);
+    return whole_number(std::string(key), at(key));
+}
+
+std::vector<std::int64_t> JsonObject::integers(std::string_view key) const {
+    std::vector<std::int64_t> result;
+    for (const Json& value : array(key)) {
+        result.push_back(
+            whole_number(std::string(key) + "/" + std::to_string(result.size()), value));
+    }
+    return result;
+}
+
+std::int64_t JsonObject::whole_number(const std::string& key, const Json& value) const {
     if (!value.is_number()) fail(key, "expected an integer" + found(value));
     const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= INT64_MAX
                                                  : value.is_number_integer();

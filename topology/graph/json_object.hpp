@@ -34,6 +34,7 @@ public:
     double number(std::string_view key) const;
     bool boolean(std::string_view key) const;
     std::vector<std::string> texts(std::string_view key) const;
+    std::vector<std::int64_t> integers(std::string_view key) const;
     std::vector<JsonObject> objects(std::string_view key) const;
     JsonObject object(std::string_view key) const;
 
@@ -47,6 +48,7 @@ public:
 private:
     const Json& at(std::string_view key) const;
     const Json& array(std::string_view key) const;
+    std::int64_t whole_number(const std::string& key, const Json& value) const;
     /// "/links/3" or, when the object has an id or endpoints, "/links/3 (gpu0 -> gpu1)".
     std::string element() const;
 

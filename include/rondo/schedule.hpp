@@ -1,0 +1,132 @@
+// A schedule: which rank moves and reduces what, in which order, without saying how. Strategies
+// build it, verify() proves it, lower() makes a device program of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rondo/error.hpp"
+
+namespace rondo {
+
+enum class Collective : std::uint8_t {
+    all_reduce,      ///< everybody gets the reduction of all inputs
+    reduce,          ///< only the destinations get it
+    broadcast,       ///< the destinations get the root's input
+    reduce_scatter,  ///< each rank gets the units that it owns of the reduction
+    all_gather       ///< each rank brings the units that it owns, everybody gets all
+};
+
+std::string_view to_string(Collective collective);
+/// The inverse. Throws InvalidArgument that names the text and what is known.
+Collective parse_collective(std::string_view text);
+/// True where contributions of several ranks become one value.
+bool reduces(Collective collective);
+
+/// A FIFO of scratch slots in the memory of the receiver. One lane pushes, one lane pops, in the
+/// same order. Flags and credits follow from it.
+struct Channel {
+    std::uint32_t from_lane = 0;
+    std::uint32_t to_lane = 0;
+    std::uint32_t depth = 2;  ///< slots; a power of two
+
+    bool operator==(const Channel&) const = default;
+};
+
+/// A flag without data: one lane signals, one lane waits, equally often per chunk.
+struct EventLink {
+    std::uint32_t from_lane = 0;
+    std::uint32_t to_lane = 0;
+
+    bool operator==(const EventLink&) const = default;
+};
+
+/// What a step reads or writes: the unit of the step in the input or output of a rank, or the next
+/// slot of a channel (popped as a source, pushed as a destination).
+struct Operand {
+    enum class Kind : std::uint8_t { input, output, channel };
+    Kind kind = Kind::input;
+    std::uint32_t index = 0;  ///< rank or channel
+
+    bool operator==(const Operand&) const = default;
+};
+
+/// Waits for the events and for its channels, folds the sources in their order, writes the result
+/// to all destinations, signals. Without operands it only waits and signals.
+struct Step {
+    std::uint32_t unit = 0;
+    std::vector<Operand> sources = {};
+    std::vector<Operand> destinations = {};
+    std::vector<std::uint32_t> waits = {};    ///< events
+    std::vector<std::uint32_t> signals = {};  ///< events
+    bool finishes = false;  ///< the result has all contributions: mean divides it here
+
+    bool operator==(const Step&) const = default;
+};
+
+/// What one block runs: its steps, again for every chunk.
+struct Lane {
+    std::uint32_t rank = 0;
+    std::vector<Step> steps = {};
+
+    bool operator==(const Lane&) const = default;
+};
+
+struct Schedule {
+    std::string name = {};  ///< of the strategy, for people
+    Collective collective = Collective::all_reduce;
+    std::uint32_t ranks = 0;
+    /// broadcast: who has the value; reduce: the first destination; else 0.
+    std::uint32_t root = 0;
+    /// Who gets the result, sorted. Everybody except in reduce and broadcast.
+    std::vector<std::uint32_t> destinations = {};
+    /// The message is cut once into units with these shares of it.
+    std::vector<std::uint64_t> unit_shares = {};
+    /// reduce_scatter and all_gather: the rank that each unit belongs to, rising. Else empty.
+    std::vector<std::uint32_t> unit_owners = {};
+    std::vector<Lane> lanes = {};
+    std::vector<Channel> channels = {};
+    std::vector<EventLink> events = {};
+
+    bool operator==(const Schedule&) const = default;
+};
+
+/// The least that a schedule must be for anybody to look further: every index exists, depths are
+/// powers of two, channels and events are used by their two lanes only, from one rank's lane to
+/// another's. Throws InvalidArgument that names the element.
+void validate(const Schedule& schedule);
+
+/// For people: one line per step.
+std::string to_string(const Schedule& schedule);
+/// "rank 3, lane 1, step 2"; the lane is counted within its rank.
+std::string describe_step(const Schedule& schedule, std::uint32_t lane, std::size_t step);
+/// The lane's number within its rank: the block that runs it.
+std::uint32_t lane_in_rank(const Schedule& schedule, std::uint32_t lane);
+
+/// One JSON object, see docs/schedules.md. Throws InvalidArgument that names the element.
+std::string to_json(const Schedule& schedule);
+Schedule schedule_from_json(std::string_view text);
+
+struct Verification {
+    std::string problem;  ///< empty: the schedule is right. Otherwise it names the first bad step.
+
+    explicit operator bool() const { return problem.empty(); }
+};
+
+/// Runs the schedule symbolically, in place and out of place, over several chunks and two calls in
+/// a row, and proves that
+///   - every output holds each contribution exactly once (or the root's value, or the owner's) and
+///     was finished exactly once;
+///   - no step reads what may still be written or writes what may still be read: all such pairs are
+///     ordered by flags, whatever the speed of the ranks;
+///   - nobody touches a rank's buffers after that rank has left;
+///   - all lanes come to their end, with no more slots than their channels have.
+/// Throws InvalidArgument where validate() does.
+Verification verify(const Schedule& schedule);
+
+/// Throws InvalidArgument with the problem.
+void require_verified(const Schedule& schedule);
+
+}  // namespace rondo

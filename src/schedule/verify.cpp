@@ -1,0 +1,570 @@
+// Symbolic execution with vector clocks. Waits are for counters that only grow, so one greedy
+// execution finds every deadlock; the clocks carry only what the flags guarantee, so it finds every
+// race too, whatever order it happens to run the lanes in.
+#include "rondo/schedule.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace rondo {
+namespace {
+
+using Clock = std::vector<std::uint32_t>;
+
+void join(Clock& clock, const Clock& other) {
+    for (std::size_t i = 0; i < clock.size(); ++i) {
+        clock[i] = std::max(clock[i], other[i]);
+    }
+}
+
+/// Ranks, as bits.
+class RankSet {
+public:
+    RankSet() = default;
+    explicit RankSet(std::uint32_t ranks) : words_((ranks + 63) / 64) {}
+
+    void insert(std::uint32_t rank) { words_[rank / 64] |= std::uint64_t{1} << rank % 64; }
+    /// False when the two have a rank in common.
+    bool merge(const RankSet& other) {
+        for (std::size_t i = 0; i < words_.size(); ++i) {
+            if ((words_[i] & other.words_[i]) != 0) {
+                return false;
+            }
+            words_[i] |= other.words_[i];
+        }
+        return true;
+    }
+    bool operator==(const RankSet&) const = default;
+    std::vector<std::uint32_t> members() const {
+        std::vector<std::uint32_t> ranks;
+        for (std::uint32_t rank = 0; rank < words_.size() * 64; ++rank) {
+            if ((words_[rank / 64] >> rank % 64 & 1) != 0) {
+                ranks.push_back(rank);
+            }
+        }
+        return ranks;
+    }
+
+private:
+    std::vector<std::uint64_t> words_;
+};
+
+/// What a piece of memory holds: the sum of contributions to one chunk of one unit in one call.
+struct Value {
+    bool known = false;
+    bool finished = false;
+    std::uint32_t call = 0;
+    std::uint32_t unit = 0;
+    std::uint32_t chunk = 0;
+    RankSet from;
+
+    bool same_place(const Value& other) const {
+        return call == other.call && unit == other.unit && chunk == other.chunk;
+    }
+    std::string print() const {
+        return !known ? "nothing"
+                      : fmt::format("contributions {} to unit {}, chunk {}{}", from.members(), unit,
+                                    chunk, finished ? ", finished" : "");
+    }
+};
+
+struct Access {
+    std::uint32_t lane;
+    std::uint32_t time;
+    std::uint32_t step;
+};
+
+/// One unit and chunk of a buffer.
+struct Cell {
+    Value value;
+    std::optional<Access> write;
+    std::vector<Access> reads;  ///< since the write
+};
+
+/// A FIFO or an event: what happened to it, and what its partner may conclude from that.
+struct Link {
+    std::vector<Clock> sent;      ///< the sender's clock at each push or signal
+    std::vector<Clock> received;  ///< the receiver's at each pop
+    std::vector<Value> values;    ///< pushed
+};
+
+struct Problem {
+    std::string text;
+};
+
+class Verifier {
+public:
+    Verifier(const Schedule& schedule, bool in_place)
+        : schedule_(schedule),
+          in_place_(in_place),
+          chunks_(chunks_to_run(schedule)),
+          everybody_(schedule.ranks),
+          clocks_(schedule.lanes.size(), Clock(schedule.lanes.size())),
+          channels_(schedule.channels.size()),
+          events_(schedule.events.size()),
+          cells_(2 * schedule.ranks * schedule.unit_shares.size() * chunks_) {
+        for (std::uint32_t rank = 0; rank < schedule.ranks; ++rank) {
+            everybody_.insert(rank);
+        }
+    }
+
+    void run() {
+        check_rates();
+        for (call_ = 0; call_ < 2; ++call_) {
+            fill_buffers();
+            run_lanes();
+            check_outputs();
+            leave();
+        }
+    }
+
+private:
+    /// Enough that every channel goes around its slots.
+    static std::uint32_t chunks_to_run(const Schedule& schedule) {
+        std::vector<std::uint32_t> pushes(schedule.channels.size());
+        for (const Lane& lane : schedule.lanes) {
+            for (const Step& step : lane.steps) {
+                for (const Operand& operand : step.destinations) {
+                    if (operand.kind == Operand::Kind::channel) {
+                        ++pushes[operand.index];
+                    }
+                }
+            }
+        }
+        std::uint32_t chunks = 3;
+        for (std::size_t i = 0; i < pushes.size(); ++i) {
+            const std::uint32_t rate = std::max(pushes[i], 1u);
+            chunks = std::max(chunks, (schedule.channels[i].depth + rate) / rate + 1);
+        }
+        return chunks;
+    }
+
+    // ---- rates: per chunk, as much comes out of a link as goes in
+    // --------------------------------
+
+    struct Rate {
+        std::uint32_t sent = 0;
+        std::uint32_t received = 0;
+    };
+
+    void check_rates() const {
+        std::vector<Rate> channels(schedule_.channels.size());
+        std::vector<Rate> events(schedule_.events.size());
+        const auto count = [&](const std::vector<Operand>& operands, std::uint32_t Rate::*end) {
+            for (const Operand& operand : operands) {
+                if (operand.kind == Operand::Kind::channel) {
+                    ++(channels[operand.index].*end);
+                }
+            }
+        };
+        for (const Lane& lane : schedule_.lanes) {
+            for (const Step& step : lane.steps) {
+                count(step.sources, &Rate::received);
+                count(step.destinations, &Rate::sent);
+                for (const std::uint32_t event : step.signals) ++events[event].sent;
+                for (const std::uint32_t event : step.waits) ++events[event].received;
+            }
+        }
+        compare_rates(channels, "channel", "pushed", "popped");
+        compare_rates(events, "event", "signalled", "waited for");
+    }
+
+    static void compare_rates(const std::vector<Rate>& rates, const char* what, const char* sent,
+                              const char* received) {
+        for (std::size_t i = 0; i < rates.size(); ++i) {
+            if (rates[i].sent != rates[i].received) {
+                throw Problem{fmt::format("{} {} is {} {} times per chunk, but {} {} times", what,
+                                          i, sent, rates[i].sent, received, rates[i].received)};
+            }
+        }
+    }
+
+    // ---- buffers
+    // ---------------------------------------------------------------------------------
+
+    bool owns(std::uint32_t rank, std::uint32_t unit) const {
+        return schedule_.unit_owners[unit] == rank;
+    }
+
+    bool has_input(std::uint32_t rank, std::uint32_t unit) const {
+        switch (schedule_.collective) {
+            case Collective::broadcast:
+                return rank == schedule_.root;
+            case Collective::all_gather:
+                return owns(rank, unit);
+            default:
+                return true;
+        }
+    }
+
+    bool has_output(std::uint32_t rank, std::uint32_t unit) const {
+        if (schedule_.collective == Collective::reduce_scatter) {
+            return owns(rank, unit);
+        }
+        return std::binary_search(schedule_.destinations.begin(), schedule_.destinations.end(),
+                                  rank);
+    }
+
+    std::size_t cell_index(Operand::Kind kind, std::uint32_t rank, std::uint32_t unit,
+                           std::uint32_t chunk) const {
+        const std::size_t space = kind == Operand::Kind::output && !in_place_ ? 1 : 0;
+        return ((space * schedule_.ranks + rank) * schedule_.unit_shares.size() + unit) * chunks_ +
+               chunk;
+    }
+
+    Cell& cell(const Operand& operand, std::uint32_t unit, std::uint32_t chunk) {
+        const bool exists = operand.kind == Operand::Kind::input ? has_input(operand.index, unit)
+                                                                 : has_output(operand.index, unit);
+        if (!exists) {
+            fail("rank {} has no {} of unit {}", operand.index,
+                 operand.kind == Operand::Kind::input ? "input" : "output", unit);
+        }
+        return cells_[cell_index(operand.kind, operand.index, unit, chunk)];
+    }
+
+    /// The caller brings new inputs; everything else is garbage.
+    void fill_buffers() {
+        std::fill(cells_.begin(), cells_.end(), Cell{});
+        for (std::uint32_t rank = 0; rank < schedule_.ranks; ++rank) {
+            RankSet own(schedule_.ranks);
+            own.insert(rank);
+            for (std::uint32_t unit = 0; unit < schedule_.unit_shares.size(); ++unit) {
+                for (std::uint32_t chunk = 0; chunk < chunks_ && has_input(rank, unit); ++chunk) {
+                    cells_[cell_index(Operand::Kind::input, rank, unit, chunk)].value = {
+                        true, false, call_, unit, chunk, own};
+                }
+            }
+        }
+    }
+
+    // ---- execution
+    // -------------------------------------------------------------------------------
+
+    template <class... Arguments>
+    [[noreturn]] void fail(fmt::format_string<Arguments...> text, Arguments&&... arguments) const {
+        throw Problem{fmt::format("{}, chunk {}: {}", describe_step(schedule_, lane_, step_),
+                                  chunk_,
+                                  fmt::format(text, std::forward<Arguments>(arguments)...))};
+    }
+
+    struct Progress {
+        std::uint32_t chunk = 0;
+        std::uint32_t step = 0;
+    };
+
+    void run_lanes() {
+        std::vector<Progress> progress(schedule_.lanes.size());
+        bool moved = true;
+        while (moved) {
+            moved = false;
+            for (lane_ = 0; lane_ < schedule_.lanes.size(); ++lane_) {
+                moved |= run_lane(progress[lane_]);
+            }
+        }
+        for (lane_ = 0; lane_ < schedule_.lanes.size(); ++lane_) {
+            if (!schedule_.lanes[lane_].steps.empty() && progress[lane_].chunk < chunks_) {
+                step_ = progress[lane_].step;
+                chunk_ = progress[lane_].chunk;
+                fail("it waits for ever for {}", *blocked_by(schedule_.lanes[lane_].steps[step_]));
+            }
+        }
+    }
+
+    bool run_lane(Progress& progress) {
+        const std::vector<Step>& steps = schedule_.lanes[lane_].steps;
+        bool moved = false;
+        while (!steps.empty() && progress.chunk < chunks_) {
+            step_ = progress.step;
+            chunk_ = progress.chunk;
+            if (blocked_by(steps[step_])) {
+                break;
+            }
+            run_step(steps[step_]);
+            moved = true;
+            if (++progress.step == steps.size()) {
+                progress.step = 0;
+                ++progress.chunk;
+            }
+        }
+        return moved;
+    }
+
+    /// What the step must still wait for.
+    std::optional<std::string> blocked_by(const Step& step) const {
+        for (const std::uint32_t event : step.waits) {
+            const Link& link = events_[event];
+            const auto waits = std::count(step.waits.begin(), step.waits.end(), event);
+            if (link.sent.size() < link.received.size() + static_cast<std::size_t>(waits)) {
+                return fmt::format("event {} from lane {}", event,
+                                   schedule_.events[event].from_lane);
+            }
+        }
+        for (const Operand& operand : step.sources) {
+            if (operand.kind == Operand::Kind::channel) {
+                const Link& link = channels_[operand.index];
+                const auto pops = std::count(step.sources.begin(), step.sources.end(), operand);
+                if (link.sent.size() < link.received.size() + static_cast<std::size_t>(pops)) {
+                    return fmt::format("data of channel {} from lane {}", operand.index,
+                                       schedule_.channels[operand.index].from_lane);
+                }
+            }
+        }
+        for (const Operand& operand : step.destinations) {
+            if (operand.kind == Operand::Kind::channel) {
+                const Link& link = channels_[operand.index];
+                const auto pushes =
+                    std::count(step.destinations.begin(), step.destinations.end(), operand);
+                if (link.sent.size() + static_cast<std::size_t>(pushes) >
+                    link.received.size() + schedule_.channels[operand.index].depth) {
+                    return fmt::format("a free slot of channel {} to lane {}", operand.index,
+                                       schedule_.channels[operand.index].to_lane);
+                }
+            }
+        }
+        return std::nullopt;
+    }
+
+    void run_step(const Step& step) {
+        Clock& clock = clocks_[lane_];
+        for (const std::uint32_t event : step.waits) {
+            Link& link = events_[event];
+            join(clock, link.sent[link.received.size()]);
+            link.received.emplace_back();
+        }
+        for (const Operand& operand : step.destinations) {
+            if (operand.kind == Operand::Kind::channel) {
+                const Link& link = channels_[operand.index];
+                const std::size_t depth = schedule_.channels[operand.index].depth;
+                if (link.sent.size() >= depth) {
+                    join(clock, link.received[link.sent.size() - depth]);
+                }
+            }
+        }
+        std::vector<std::uint32_t> popped;
+        std::optional<Value> result;
+        for (const Operand& operand : step.sources) {
+            const Value value = operand.kind == Operand::Kind::channel
+                                    ? pop(operand.index, popped)
+                                    : read(cell(operand, step.unit, chunk_), operand);
+            fold(result, value, step.unit);
+        }
+        ++clock[lane_];
+        if (result) {
+            finish(*result, step);
+            for (const Operand& operand : step.destinations) {
+                if (operand.kind == Operand::Kind::channel) {
+                    push(operand.index, *result);
+                } else {
+                    write(cell(operand, step.unit, chunk_), *result, operand);
+                }
+            }
+        }
+        for (const std::uint32_t channel : popped) {
+            channels_[channel].received.push_back(clock);
+        }
+        for (const std::uint32_t event : step.signals) {
+            events_[event].sent.push_back(clock);
+        }
+    }
+
+    Value pop(std::uint32_t channel, std::vector<std::uint32_t>& popped) {
+        const Link& link = channels_[channel];
+        const auto before = std::count(popped.begin(), popped.end(), channel);
+        const std::size_t position = link.received.size() + static_cast<std::size_t>(before);
+        join(clocks_[lane_], link.sent[position]);
+        popped.push_back(channel);
+        return link.values[position];
+    }
+
+    void push(std::uint32_t channel, const Value& value) {
+        channels_[channel].values.push_back(value);
+        channels_[channel].sent.push_back(clocks_[lane_]);
+    }
+
+    void fold(std::optional<Value>& result, const Value& value, std::uint32_t unit) const {
+        if (!value.known) {
+            fail("it reads what nobody has written");
+        }
+        if (value.call != call_ || value.unit != unit || value.chunk != chunk_) {
+            fail("it reads {} where unit {} was expected", value.print(), unit);
+        }
+        if (!result) {
+            result = value;
+            return;
+        }
+        if (!reduces(schedule_.collective)) {
+            fail("it adds values, but {} only copies", to_string(schedule_.collective));
+        }
+        if (value.finished || result->finished) {
+            fail("it adds to a finished result");
+        }
+        if (!result->from.merge(value.from)) {
+            fail("it adds {} twice: there are {} already", value.print(), result->from.members());
+        }
+    }
+
+    void finish(Value& result, const Step& step) const {
+        if (!step.finishes) {
+            return;
+        }
+        if (!reduces(schedule_.collective)) {
+            fail("it finishes a result, but {} has none", to_string(schedule_.collective));
+        }
+        if (result.finished) {
+            fail("it finishes a result again");
+        }
+        if (!(result.from == everybody_)) {
+            fail("it finishes a result that holds only {}", result.print());
+        }
+        result.finished = true;
+    }
+
+    // ---- order of accesses
+    // -----------------------------------------------------------------------
+
+    bool before_now(const Access& access) const {
+        return access.time <= clocks_[lane_][access.lane];
+    }
+
+    Value read(Cell& cell, const Operand& operand) {
+        if (cell.write && !before_now(*cell.write)) {
+            fail("it reads the {} of rank {} while {} may still write it", kind_name(operand),
+                 operand.index, describe_step(schedule_, cell.write->lane, cell.write->step));
+        }
+        cell.reads.push_back({lane_, clocks_[lane_][lane_] + 1, static_cast<std::uint32_t>(step_)});
+        return cell.value;
+    }
+
+    void write(Cell& cell, const Value& value, const Operand& operand) {
+        if (cell.write && !before_now(*cell.write)) {
+            fail("it writes the {} of rank {} while {} may still write it", kind_name(operand),
+                 operand.index, describe_step(schedule_, cell.write->lane, cell.write->step));
+        }
+        for (const Access& read : cell.reads) {
+            if (!before_now(read)) {
+                fail("it writes the {} of rank {} while {} may still read it", kind_name(operand),
+                     operand.index, describe_step(schedule_, read.lane, read.step));
+            }
+        }
+        cell.value = value;
+        cell.write = Access{lane_, clocks_[lane_][lane_], static_cast<std::uint32_t>(step_)};
+        cell.reads.clear();
+    }
+
+    static const char* kind_name(const Operand& operand) {
+        return operand.kind == Operand::Kind::input ? "input" : "output";
+    }
+
+    // ---- the end of a call
+    // -----------------------------------------------------------------------
+
+    void check_outputs() const {
+        for (std::uint32_t rank = 0; rank < schedule_.ranks; ++rank) {
+            for (std::uint32_t unit = 0; unit < schedule_.unit_shares.size(); ++unit) {
+                for (std::uint32_t chunk = 0; chunk < chunks_ && has_output(rank, unit); ++chunk) {
+                    check_output(rank, unit, chunk);
+                }
+            }
+        }
+    }
+
+    void check_output(std::uint32_t rank, std::uint32_t unit, std::uint32_t chunk) const {
+        const Value& value = cells_[cell_index(Operand::Kind::output, rank, unit, chunk)].value;
+        Value wanted{true, reduces(schedule_.collective), call_, unit, chunk, everybody_};
+        if (!reduces(schedule_.collective)) {
+            wanted.from = RankSet(schedule_.ranks);
+            wanted.from.insert(schedule_.collective == Collective::all_gather
+                                   ? schedule_.unit_owners[unit]
+                                   : schedule_.root);
+        }
+        if (!value.known || !value.same_place(wanted) || !(value.from == wanted.from) ||
+            value.finished != wanted.finished) {
+            throw Problem{fmt::format("the output of rank {} holds {}; it should hold {}", rank,
+                                      value.print(), wanted.print())};
+        }
+    }
+
+    /// When all lanes of a rank have ended, its buffers are the caller's again; after the next
+    /// entry everybody has passed that point.
+    void leave() {
+        Clock all(schedule_.lanes.size());
+        for (std::uint32_t rank = 0; rank < schedule_.ranks; ++rank) {
+            Clock clock(schedule_.lanes.size());
+            for (std::size_t lane = 0; lane < schedule_.lanes.size(); ++lane) {
+                if (schedule_.lanes[lane].rank == rank) {
+                    join(clock, clocks_[lane]);
+                }
+            }
+            join(all, clock);
+            check_left_alone(rank, clock);
+        }
+        std::fill(clocks_.begin(), clocks_.end(), all);
+    }
+
+    void check_left_alone(std::uint32_t rank, const Clock& clock) const {
+        const std::size_t cells = schedule_.unit_shares.size() * chunks_;
+        for (const std::size_t space : {0, 1}) {
+            const auto begin = cells_.begin() + static_cast<std::ptrdiff_t>(
+                                                    (space * schedule_.ranks + rank) * cells);
+            std::for_each(begin, begin + static_cast<std::ptrdiff_t>(cells), [&](const Cell& cell) {
+                if (cell.write) {
+                    check_left_alone(rank, clock, *cell.write, "write");
+                }
+                for (const Access& read : cell.reads) {
+                    check_left_alone(rank, clock, read, "read");
+                }
+            });
+        }
+    }
+
+    void check_left_alone(std::uint32_t rank, const Clock& clock, const Access& access,
+                          const char* what) const {
+        if (access.time > clock[access.lane]) {
+            throw Problem{fmt::format("{} may {} a buffer of rank {} after that rank has left",
+                                      describe_step(schedule_, access.lane, access.step), what,
+                                      rank)};
+        }
+    }
+
+    const Schedule& schedule_;
+    const bool in_place_;
+    const std::uint32_t chunks_;
+    RankSet everybody_;
+    std::vector<Clock> clocks_;
+    std::vector<Link> channels_;
+    std::vector<Link> events_;
+    std::vector<Cell> cells_;
+    std::uint32_t call_ = 0;
+    // Where the execution is, for messages.
+    std::uint32_t lane_ = 0;
+    std::size_t step_ = 0;
+    std::uint32_t chunk_ = 0;
+};
+
+}  // namespace
+
+Verification verify(const Schedule& schedule) {
+    validate(schedule);
+    for (const bool in_place : {false, true}) {
+        try {
+            Verifier(schedule, in_place).run();
+        } catch (const Problem& problem) {
+            return {fmt::format("{}{}", problem.text, in_place ? " (in place)" : "")};
+        }
+    }
+    return {};
+}
+
+void require_verified(const Schedule& schedule) {
+    const Verification verification = verify(schedule);
+    if (!verification) {
+        throw InvalidArgument(
+            fmt::format("the schedule '{}' is wrong: {}", schedule.name, verification.problem));
+    }
+}
+
+}  // namespace rondo

@@ -1,0 +1,36 @@
+// From a strategy to a schedule. Builders are pure functions: the same problem gives the same
+// schedule on every rank.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "rondo/schedule.hpp"
+#include "rondo/strategy.hpp"
+
+namespace rondo {
+
+/// What is to be done, and what of the machine matters for it.
+struct Problem {
+    Collective collective = Collective::all_reduce;
+    std::uint32_t ranks = 1;
+    std::uint32_t root = 0;  ///< broadcast: who has the value; reduce: the first destination
+    std::vector<std::uint32_t> destinations = {};  ///< reduce and broadcast; empty: everybody
+    /// reduce_scatter and all_gather: elements that belong to each rank; empty: all the same.
+    std::vector<std::uint64_t> counts = {};
+    /// Ranks in an order in which neighbours are well connected; empty: 0, 1, 2...
+    std::vector<std::uint32_t> order = {};
+    /// Which half of the machine each rank is in, 0 or 1; empty: the first half has the lower
+    /// ranks.
+    std::vector<std::uint32_t> halves = {};
+    /// Centre of centralized strategies; nobody in particular where it is not below `ranks`.
+    std::uint32_t centre = UINT32_MAX;
+    std::uint32_t lanes = 1;  ///< blocks per rank; 1 also merges phases, for small messages
+    std::uint32_t depth = 2;  ///< slots of a channel
+};
+
+/// Throws InvalidArgument for a problem that makes no sense, Unsupported where the strategy can't
+/// do it. `strategy` must not be automatic, and direct must say its shots.
+Schedule build(const Strategy& strategy, const Problem& problem);
+
+}  // namespace rondo

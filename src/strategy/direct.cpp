@@ -1,0 +1,131 @@
+// Direct: everybody reads and writes everybody's memory. Two shots: the owner of a unit folds it
+// from all inputs and writes it to all outputs, without scratch. One shot: everybody sends its
+// input to everybody and folds all of it, one step less for small messages.
+#include <algorithm>
+
+#include "schedule/builder.hpp"
+#include "strategy/problem.hpp"
+
+namespace rondo {
+namespace {
+
+/// Everybody tells whose buffers it touched that it is done, once per rank and chunk: lanes report
+/// to the rank's first.
+void add_exit(ScheduleBuilder& builder, std::uint32_t ranks, std::uint32_t lanes,
+              const std::vector<bool>& touched) {
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        const std::uint32_t first = builder.lane(rank, 0);
+        Step done{.unit = 0};
+        for (std::uint32_t lane = 1; lane < lanes; ++lane) {
+            const std::uint32_t event = builder.event(builder.lane(rank, lane), first);
+            builder.add(builder.lane(rank, lane), {.unit = 0, .signals = {event}});
+            done.waits.push_back(event);
+        }
+        for (std::uint32_t peer = 0; peer < ranks; ++peer) {
+            if (peer != rank && touched[peer]) {
+                done.signals.push_back(builder.event(first, builder.lane(peer, 0)));
+            }
+        }
+        builder.add(first, std::move(done));
+        Step wait{.unit = 0};
+        for (std::uint32_t peer = 0; peer < ranks && touched[rank]; ++peer) {
+            if (peer != rank) {
+                wait.waits.push_back(builder.event(builder.lane(peer, 0), first));
+            }
+        }
+        builder.add(first, std::move(wait));
+    }
+}
+
+Step direct_step(const Schedule& schedule, std::uint32_t unit) {
+    Step step{.unit = unit};
+    if (reduces(schedule.collective)) {
+        step.finishes = true;
+        for (std::uint32_t rank = 0; rank < schedule.ranks; ++rank) {
+            step.sources.push_back(input_of(rank));
+        }
+    } else {
+        step.sources.push_back(input_of(schedule.collective == Collective::all_gather
+                                            ? schedule.unit_owners[unit]
+                                            : schedule.root));
+    }
+    const std::vector<bool> wanted = wanted_by(schedule, unit);
+    for (std::uint32_t rank = 0; rank < schedule.ranks; ++rank) {
+        if (wanted[rank]) {
+            step.destinations.push_back(output_of(rank));
+        }
+    }
+    return step;
+}
+
+Schedule build_two_shot(const Strategy& strategy, const Problem& problem) {
+    Schedule start = start_schedule(strategy, problem);
+    const std::uint32_t lanes = has_owners(problem.collective) ? 1 : problem.lanes;
+    cut_evenly(start, problem.ranks * lanes);
+    ScheduleBuilder builder(std::move(start), problem.depth);
+    for (std::uint32_t rank = 0; rank < problem.ranks; ++rank) {
+        for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+            builder.add(builder.lane(rank, lane),
+                        direct_step(builder.schedule(), rank * lanes + lane));
+        }
+    }
+    std::vector<bool> touched(problem.ranks, problem.collective != Collective::broadcast);
+    if (problem.collective == Collective::broadcast) {
+        touched = wanted_by(builder.schedule(), 0);
+        touched[problem.root] = true;
+    }
+    if (problem.ranks > 1) {
+        add_exit(builder, problem.ranks, lanes, touched);
+    }
+    return builder.take();
+}
+
+/// all_reduce and reduce_scatter.
+Schedule build_one_shot(const Strategy& strategy, const Problem& problem) {
+    Schedule start = start_schedule(strategy, problem);
+    cut_evenly(start, 1);
+    ScheduleBuilder builder(std::move(start), problem.depth);
+    const bool scatter = problem.collective == Collective::reduce_scatter;
+    for (std::uint32_t rank = 0; rank < problem.ranks; ++rank) {
+        const std::uint32_t lane = builder.lane(rank, 0);
+        Step send{.unit = 0, .sources = {input_of(rank)}};
+        for (std::uint32_t hop = 1; hop < problem.ranks; ++hop) {
+            const std::uint32_t peer = (rank + hop) % problem.ranks;
+            const Operand channel = builder.channel(lane, builder.lane(peer, 0));
+            if (scatter) {
+                builder.add(lane,
+                            {.unit = peer, .sources = {input_of(rank)}, .destinations = {channel}});
+            } else {
+                send.destinations.push_back(channel);
+            }
+        }
+        if (!send.destinations.empty()) {
+            builder.add(lane, std::move(send));
+        }
+        Step fold{.unit = scatter ? rank : 0, .destinations = {output_of(rank)}, .finishes = true};
+        for (std::uint32_t peer = 0; peer < problem.ranks; ++peer) {
+            fold.sources.push_back(peer == rank ? input_of(rank)
+                                                : builder.channel(builder.lane(peer, 0), lane));
+        }
+        builder.add(lane, std::move(fold));
+    }
+    return builder.take();
+}
+
+}  // namespace
+
+Schedule build_direct(const Strategy& strategy, const Problem& problem) {
+    if (strategy.shots() == 0) {
+        throw InvalidArgument("direct must say its shots before a schedule can be built");
+    }
+    const bool one_shot = problem.collective == Collective::all_reduce ||
+                          problem.collective == Collective::reduce_scatter;
+    if (strategy.shots() == 1 && !one_shot) {
+        throw Unsupported(std::string("direct(1) does not apply to ") +
+                          std::string(to_string(problem.collective)) + "; direct(2) does");
+    }
+    return strategy.shots() == 1 ? build_one_shot(strategy, problem)
+                                 : build_two_shot(strategy, problem);
+}
+
+}  // namespace rondo

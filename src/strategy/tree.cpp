@@ -1,0 +1,148 @@
+// What moves along trees. Parents write straight into the outputs of their children, whose inputs
+// have long been folded by then; only a rank without an output gets what it passes on in a channel.
+#include "strategy/tree.hpp"
+
+#include <algorithm>
+
+namespace rondo {
+namespace {
+
+class TreeMoves {
+public:
+    TreeMoves(ScheduleBuilder& builder, const Tree& tree, std::uint32_t unit, TreeLanes lanes,
+              const std::vector<bool>& wanted)
+        : builder_(builder),
+          tree_(tree),
+          unit_(unit),
+          lanes_(lanes),
+          wanted_(wanted),
+          reached_(wanted) {
+        find_reached(tree.root);
+    }
+
+    /// Steps of all ranks below `rank` and its own; the result of the whole tree goes down.
+    void add_up(std::uint32_t rank, std::uint32_t parent) {
+        Step step{.unit = unit_};
+        const std::uint32_t lane = up_lane(rank);
+        for (const std::uint32_t part : tree_.folds[rank]) {
+            if (part == rank) {
+                step.sources.push_back(input_of(rank));
+            } else {
+                add_up(part, rank);
+                step.sources.push_back(builder_.channel(up_lane(part), lane));
+            }
+        }
+        if (rank == tree_.root) {
+            step.finishes = true;
+            deliver(step, rank, lane);
+        } else {
+            step.destinations.push_back(builder_.channel(lane, up_lane(parent)));
+        }
+        builder_.add(lane, std::move(step));
+    }
+
+    void add_root_copy() {
+        const std::uint32_t lane = down_lane(tree_.root);
+        Step step{.unit = unit_, .sources = {input_of(tree_.root)}};
+        deliver(step, tree_.root, lane);
+        builder_.add(lane, std::move(step));
+    }
+
+    /// Steps of the ranks below `rank`, whose own step runs in `lane`.
+    void add_down(std::uint32_t rank, std::uint32_t lane) {
+        for (const std::uint32_t child : tree_.folds[rank]) {
+            if (child == rank || !reached_[child]) {
+                continue;
+            }
+            const std::uint32_t child_lane = down_lane(child);
+            Step step{.unit = unit_};
+            if (wanted_[child]) {
+                step.waits.push_back(builder_.event(lane, child_lane));
+            }
+            forward(step, child, child_lane);
+            if (!step.destinations.empty()) {
+                step.sources.push_back(wanted_[child] ? output_of(child)
+                                                      : builder_.channel(lane, child_lane));
+            }
+            builder_.add(child_lane, std::move(step));
+            add_down(child, child_lane);
+        }
+    }
+
+    std::uint32_t up_lane(std::uint32_t rank) { return builder_.lane(rank, lanes_.up); }
+    std::uint32_t down_lane(std::uint32_t rank) { return builder_.lane(rank, lanes_.down); }
+
+private:
+    /// Ranks that want the result or lie on the way to one.
+    bool find_reached(std::uint32_t rank) {
+        for (const std::uint32_t child : tree_.folds[rank]) {
+            if (child != rank && find_reached(child)) {
+                reached_[rank] = true;
+            }
+        }
+        return reached_[rank];
+    }
+
+    void deliver(Step& step, std::uint32_t rank, std::uint32_t lane) {
+        if (wanted_[rank]) {
+            step.destinations.push_back(output_of(rank));
+        }
+        forward(step, rank, lane);
+    }
+
+    void forward(Step& step, std::uint32_t rank, std::uint32_t lane) {
+        for (const std::uint32_t child : tree_.folds[rank]) {
+            if (child == rank || !reached_[child]) {
+                continue;
+            }
+            if (wanted_[child]) {
+                step.destinations.push_back(output_of(child));
+                step.signals.push_back(builder_.event(lane, down_lane(child)));
+            } else {
+                step.destinations.push_back(builder_.channel(lane, down_lane(child)));
+            }
+        }
+    }
+
+    ScheduleBuilder& builder_;
+    const Tree& tree_;
+    const std::uint32_t unit_;
+    const TreeLanes lanes_;
+    const std::vector<bool>& wanted_;
+    std::vector<bool> reached_;
+};
+
+}  // namespace
+
+Tree make_heap_tree(const std::vector<std::uint32_t>& order, std::uint32_t arity) {
+    Tree tree{.root = order.front(), .folds = {}};
+    tree.folds.resize(*std::max_element(order.begin(), order.end()) + 1);
+    for (std::size_t position = 0; position < order.size(); ++position) {
+        auto& folds = tree.folds[order[position]];
+        folds.push_back(order[position]);
+        for (std::size_t i = 1; i <= arity; ++i) {
+            const std::size_t child = arity * position + i;
+            if (child >= order.size()) {
+                break;
+            }
+            folds.push_back(order[child]);
+        }
+    }
+    return tree;
+}
+
+void add_reduction(ScheduleBuilder& builder, const Tree& tree, std::uint32_t unit, TreeLanes lanes,
+                   const std::vector<bool>& wanted) {
+    TreeMoves moves(builder, tree, unit, lanes, wanted);
+    moves.add_up(tree.root, tree.root);
+    moves.add_down(tree.root, moves.up_lane(tree.root));
+}
+
+void add_broadcast(ScheduleBuilder& builder, const Tree& tree, std::uint32_t unit, TreeLanes lanes,
+                   const std::vector<bool>& wanted) {
+    TreeMoves moves(builder, tree, unit, lanes, wanted);
+    moves.add_root_copy();
+    moves.add_down(tree.root, moves.down_lane(tree.root));
+}
+
+}  // namespace rondo

@@ -1,0 +1,37 @@
+// Trees, and what moves along them: the common ground of all strategies but ring and direct.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/builder.hpp"
+
+namespace rondo {
+
+/// A spanning tree of the ranks.
+struct Tree {
+    std::uint32_t root = 0;
+    /// For each rank what it folds, in this order: itself and its children.
+    std::vector<std::vector<std::uint32_t>> folds = {};
+};
+
+/// Child i of the node at position p of `order` is at position arity * p + i + 1.
+Tree make_heap_tree(const std::vector<std::uint32_t>& order, std::uint32_t arity);
+
+/// The lanes that a unit uses at every rank: two, so that the way up and the way down overlap, or
+/// one.
+struct TreeLanes {
+    std::uint32_t up = 0;
+    std::uint32_t down = 1;
+};
+
+/// All inputs of the unit go up and become one result, which goes down to everybody who has an
+/// output of it (`wanted[rank]`).
+void add_reduction(ScheduleBuilder& builder, const Tree& tree, std::uint32_t unit, TreeLanes lanes,
+                   const std::vector<bool>& wanted);
+
+/// The input of the root goes down.
+void add_broadcast(ScheduleBuilder& builder, const Tree& tree, std::uint32_t unit, TreeLanes lanes,
+                   const std::vector<bool>& wanted);
+
+}  // namespace rondo
