@@ -1,0 +1,49 @@
+// The commands of rondo-topo. Each prints to standard output and throws std::exception with a text
+// for the user.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "topology/forest/forest.hpp"
+
+namespace rondo::tool {
+
+void list_presets(bool json);
+
+struct ShowOptions {
+    std::string topology;
+    std::string svg_file = {};  ///< "-": standard output, and nothing else is printed
+    bool all = false;           ///< print everything, however long
+};
+void show(const ShowOptions& options);
+
+void validate_file(const std::string& file);
+
+struct ConvertOptions {
+    std::string input;
+    std::string output;       ///< "-": standard output
+    std::string format = {};  ///< json or xml; empty: by the output's name
+};
+void convert(const ConvertOptions& options);
+
+struct BoundOptions {
+    std::string topology;
+    std::string gpus = {};  ///< "0,1,4-7"; empty: all
+    std::string links = "all";
+    std::string model = "nccl";
+    bool helpers = false;
+    bool json = false;
+};
+void bound(const BoundOptions& options);
+
+/// What the user asked for could not be understood: exit code 2.
+class UsageError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Writes a file; "-" is standard output. Throws std::runtime_error that names the file.
+void write_file(const std::string& file, const std::string& text);
+
+}  // namespace rondo::tool

@@ -1,0 +1,125 @@
+// rondo-topo: shows, checks, converts and measures topologies from the command line.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "topology/tool/commands.hpp"
+
+namespace {
+
+using namespace rondo::tool;
+
+constexpr int exit_failed = 1;
+constexpr int exit_usage = 2;
+
+constexpr const char* what_it_does =
+    "Shows, checks and converts topologies of GPU machines, and computes how fast collectives can "
+    "be on them.\n\n"
+    "A TOPOLOGY is the name of a preset (dgx1_v100), a number of virtual GPUs (8) or a file: "
+    "Rondo's JSON or NCCL's XML.";
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  rondo-topo list                                    the machines that are built in\n"
+    "  rondo-topo show dgx1_v100 --svg dgx1.svg           tables, and a picture for a browser\n"
+    "  rondo-topo convert dgx1_v100 dgx1.xml              a file for NCCL_TOPO_FILE\n"
+    "  rondo-topo bound dgx1_v100 --gpus 0-4 --links nvlink\n"
+    "                                                     the best all_reduce of five GPUs\n\n"
+    "Exit codes: 0 done, 1 failed (the reason is on standard error), 2 wrong usage.";
+
+void add_list(CLI::App& app, bool& json) {
+    CLI::App* command = app.add_subcommand("list", "List the presets");
+    command->add_flag("--json", json, "Print JSON");
+    command->callback([&json] { list_presets(json); });
+}
+
+void add_show(CLI::App& app, ShowOptions& options) {
+    CLI::App* command =
+        app.add_subcommand("show", "Print nodes, links and how each pair of GPUs is connected");
+    command->add_option("topology", options.topology, "Preset, number or file")->required();
+    command->add_option("--svg", options.svg_file,
+                        "Also draw a picture into this file; - is standard output");
+    command->add_flag("--all", options.all, "Print everything, also for more than 16 GPUs");
+    command->callback([&options] { show(options); });
+}
+
+void add_validate(CLI::App& app, std::string& file) {
+    CLI::App* command = app.add_subcommand(
+        "validate", "Check a JSON or XML file: says what is wrong and where, and what looks odd");
+    command->add_option("file", file, "The file")->required();
+    command->callback([&file] { validate_file(file); });
+}
+
+void add_convert(CLI::App& app, ConvertOptions& options) {
+    CLI::App* command = app.add_subcommand(
+        "convert", "Write a topology as Rondo's JSON or as NCCL's XML (NCCL_TOPO_FILE)");
+    command->add_option("input", options.input, "Preset, number or file")->required();
+    command->add_option("output", options.output, "File to write; - is standard output")
+        ->required();
+    command
+        ->add_option("--format", options.format, "json or xml; default: as the output's name ends")
+        ->check(CLI::IsMember({"json", "xml"}));
+    command->callback([&options] { convert(options); });
+}
+
+void add_bound(CLI::App& app, BoundOptions& options) {
+    CLI::App* command = app.add_subcommand(
+        "bound",
+        "Compute the exact best throughput of tree collectives, and trees that reach it.\n"
+        "algbw = bytes of data / time. In-switch reduction (NVLS) is outside the model.");
+    command->add_option("topology", options.topology, "Preset, number or file")->required();
+    command->add_option("--gpus", options.gpus, "GPUs that take part: 0,1,4-7; default: all");
+    command
+        ->add_option("--links", options.links,
+                     "nvlink (NVLink, XGMI and shared memory only) or all")
+        ->capture_default_str();
+    command
+        ->add_option("--model", options.model,
+                     "Bandwidths: nccl (what NCCL's model assumes) or nominal")
+        ->capture_default_str();
+    command->add_flag("--helpers", options.helpers, "GPUs that do not take part may pass data on");
+    command->add_flag("--json", options.json, "Print JSON; algbw_bound is the all_reduce figure");
+    command->callback([&options] { bound(options); });
+}
+
+struct AllOptions {
+    bool list_json = false;
+    ShowOptions show;
+    std::string file;
+    ConvertOptions convert;
+    BoundOptions bound;
+};
+
+int run(int argc, char** argv) {
+    AllOptions options;
+    CLI::App app(what_it_does, "rondo-topo");
+    app.footer(examples);
+    app.require_subcommand(1);
+    add_list(app, options.list_json);
+    add_show(app, options.show);
+    add_validate(app, options.file);
+    add_convert(app, options.convert);
+    add_bound(app, options.bound);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : exit_usage;
+    }
+    if (std::fflush(stdout) != 0) throw std::runtime_error("standard output can't be written");
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const UsageError& error) {
+        fmt::print(stderr, "rondo-topo: {}\n", error.what());
+        return exit_usage;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "rondo-topo: {}\n", error.what());
+        return exit_failed;
+    }
+}
