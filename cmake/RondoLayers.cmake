@@ -9,7 +9,7 @@ set(RONDO_LAYERS
   "schedule|src/schedule,include/rondo/schedule.hpp|rondo_schedule"
   "topology|topology|rondo_topology(_[a-z0-9_]+)?"
   "strategy|src/strategy,include/rondo/strategy.hpp|rondo_strategy"
-  "communicator|src/communicator,include/rondo|rondo_communicator"
+  "communicator|src/communicator,include/rondo|rondo_communicator(_device)?"
   "training|src/training|rondo_training")
 
 # Height of the layer that `target` belongs to, or -1.

@@ -4,12 +4,9 @@
 
 #include "kernels/bodies.hpp"
 #include "kernels/program.hpp"
+#include "kernels/program_numbers.hpp"
 
 namespace rondo::kernels {
-
-/// The numbers of flags that no program has, in reports.
-inline constexpr std::uint32_t first_program_flag = 1u << 16;  ///< below: the entry of that rank
-inline constexpr std::uint32_t go_flag_number = ~0u;
 
 /// The pointers of a step, where all threads find them. Two of them are used in turn, so that one
 /// sync() per step is enough.

@@ -83,4 +83,28 @@ Graph StreamCapture::end() {
     return Graph(stream_.device(), graph);
 }
 
+cudaGraph_t graph_being_captured(StreamRef stream) {
+    const DeviceGuard guard(stream.device());
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    cudaGraph_t graph = nullptr;
+#if CUDART_VERSION >= 13000
+    check(
+        cudaStreamGetCaptureInfo(stream.get(), &status, nullptr, &graph, nullptr, nullptr, nullptr),
+        "cudaStreamGetCaptureInfo");
+#else
+    check(cudaStreamGetCaptureInfo_v2(stream.get(), &status, nullptr, &graph, nullptr, nullptr),
+          "cudaStreamGetCaptureInfo");
+#endif
+    return status == cudaStreamCaptureStatusActive ? graph : nullptr;
+}
+
+RelaxedCaptureMode::RelaxedCaptureMode() {
+    check(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode");
+}
+
+RelaxedCaptureMode::~RelaxedCaptureMode() {
+    check_noexcept(cudaThreadExchangeStreamCaptureMode(&mode_),
+                   "cudaThreadExchangeStreamCaptureMode");
+}
+
 }  // namespace rondo

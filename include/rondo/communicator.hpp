@@ -1,0 +1,271 @@
+// Collectives across GPUs: the host API.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include "rondo/schedule.hpp"
+#include "rondo/strategy.hpp"
+#include "rondo/types.hpp"
+#include "rondo/values.hpp"
+
+namespace rondo {
+
+/// How the work is cut. 0 leaves it to the library.
+struct Tuning {
+    std::uint32_t lanes = 0;        ///< blocks per device, at most 32
+    std::uint32_t depth = 0;        ///< slots of a channel, a power of two
+    std::uint64_t slot_bytes = 0;   ///< of a slot; a multiple of 64
+    std::uint32_t first_epoch = 0;  ///< where flags start counting; for tests of the wrap
+};
+
+struct CommunicatorOptions {
+    std::vector<int> devices = {};  ///< rank r is on devices[r]; empty: all devices
+    Strategy strategy = {};         ///< for calls that name none
+    /// Every wait for another rank ends after that long with a TimeoutError. 0: never.
+    std::chrono::nanoseconds timeout = std::chrono::minutes(5);
+    Tuning tuning = {};
+};
+
+/// What one call may say besides its operands. Spans must live until the call returns.
+struct CallOptions {
+    /// One per rank (one in all for the call of a rank); empty: the legacy default streams.
+    std::span<const cudaStream_t> streams = {};
+    std::optional<Strategy> strategy = {};
+    /// premul_sum: the factor of each rank (of the rank, for the call of a rank).
+    std::span<const double> factors = {};
+    /// From Communicator::add_schedule(); 0: a strategy's.
+    std::uint32_t schedule = 0;
+};
+
+namespace detail {
+
+class Core;
+struct Pending;
+
+/// A call without its element type. All ranks must agree on it.
+struct Call {
+    Collective collective = Collective::all_reduce;
+    ElementType type = ElementType::f32;
+    ReduceOp op = ReduceOp::sum;
+    std::uint64_t count = 0;  ///< of the whole message
+    std::uint32_t root = 0;
+    std::span<const std::uint32_t> destinations = {};
+    std::span<const std::uint64_t> counts = {};
+    Strategy strategy = {};
+    std::uint32_t schedule = 0;
+};
+
+struct RankBuffers {
+    const void* input = nullptr;
+    void* output = nullptr;
+    cudaStream_t stream = nullptr;
+    double factor = 1;
+};
+
+/// A tensor without its element type.
+struct View {
+    int device = 0;
+    void* data = nullptr;
+    std::size_t size = 0;
+};
+
+/// Empty lists of the calling thread, one for inputs and one for outputs.
+std::vector<View>& view_storage(bool output);
+
+}  // namespace detail
+
+/// A call that was enqueued. Move-only. Destroying it does not wait.
+class Work {
+public:
+    Work() = default;
+    Work(Work&& other) noexcept;
+    Work& operator=(Work&& other) noexcept;
+    ~Work();
+
+    /// Blocks until the call has ended on all its ranks. Throws what went wrong: MismatchError,
+    /// TimeoutError, AbortedError or CudaError; the communicator is unusable then.
+    void wait();
+    /// True when the call has ended, well or not. Never blocks.
+    bool query() const;
+    /// What went wrong so far, or null. Never blocks.
+    std::exception_ptr error() const;
+
+private:
+    friend class Communicator;
+    friend class RankHandle;
+    Work(std::shared_ptr<detail::Core> core, detail::Pending* first);
+    void release() noexcept;
+
+    std::shared_ptr<detail::Core> core_;
+    detail::Pending* first_ = nullptr;
+};
+
+/// One rank's view, for programs with one thread per GPU. A call never waits for other ranks on the
+/// host. All ranks must make the same calls in the same order; when they don't, every one of them
+/// gets the same MismatchError and nothing is written.
+class RankHandle {
+public:
+    int rank() const { return static_cast<int>(rank_); }
+    int device() const;
+
+    /// In place when both pointers are equal.
+    template <class T>
+    Work all_reduce(ReduceOp op, const T* input, T* output, std::size_t count,
+                    const CallOptions& options = {}) const {
+        return run({.collective = Collective::all_reduce,
+                    .type = element_type_of<T>,
+                    .op = op,
+                    .count = count},
+                   input, output, options);
+    }
+    /// `output` is used at the root only.
+    template <class T>
+    Work reduce(ReduceOp op, const T* input, T* output, std::size_t count, int root,
+                const CallOptions& options = {}) const {
+        return run_rooted({.collective = Collective::reduce,
+                           .type = element_type_of<T>,
+                           .op = op,
+                           .count = count},
+                          input, output, root, options);
+    }
+    /// `input` is used at the root only.
+    template <class T>
+    Work broadcast(const T* input, T* output, std::size_t count, int root,
+                   const CallOptions& options = {}) const {
+        return run_rooted(
+            {.collective = Collective::broadcast, .type = element_type_of<T>, .count = count},
+            input, output, root, options);
+    }
+    /// `count` elements for every rank; `input` has all of them, one rank's behind the other's.
+    template <class T>
+    Work reduce_scatter(ReduceOp op, const T* input, T* output, std::size_t count,
+                        const CallOptions& options = {}) const {
+        return run({.collective = Collective::reduce_scatter,
+                    .type = element_type_of<T>,
+                    .op = op,
+                    .count = count * ranks()},
+                   input, output, options);
+    }
+    /// The same with a count of its own for every rank.
+    template <class T>
+    Work reduce_scatter(ReduceOp op, const T* input, T* output,
+                        std::span<const std::uint64_t> counts,
+                        const CallOptions& options = {}) const {
+        return run({.collective = Collective::reduce_scatter,
+                    .type = element_type_of<T>,
+                    .op = op,
+                    .counts = counts},
+                   input, output, options);
+    }
+    /// `count` elements of every rank; `output` has room for all.
+    template <class T>
+    Work all_gather(const T* input, T* output, std::size_t count,
+                    const CallOptions& options = {}) const {
+        return run({.collective = Collective::all_gather,
+                    .type = element_type_of<T>,
+                    .count = count * ranks()},
+                   input, output, options);
+    }
+    template <class T>
+    Work all_gather(const T* input, T* output, std::span<const std::uint64_t> counts,
+                    const CallOptions& options = {}) const {
+        return run(
+            {.collective = Collective::all_gather, .type = element_type_of<T>, .counts = counts},
+            input, output, options);
+    }
+
+private:
+    friend class Communicator;
+    RankHandle(std::shared_ptr<detail::Core> core, std::uint32_t rank)
+        : core_(std::move(core)), rank_(rank) {}
+
+    std::uint64_t ranks() const;
+    Work run(detail::Call call, const void* input, void* output, const CallOptions& options) const;
+    Work run_rooted(detail::Call call, const void* input, void* output, int root,
+                    const CallOptions& options) const;
+
+    std::shared_ptr<detail::Core> core_;
+    std::uint32_t rank_;
+};
+
+/// All ranks of a group of GPUs in one process. Copies share it. Calls may come from any thread;
+/// calls on one communicator must not race with each other.
+class Communicator {
+public:
+    /// Throws InvalidArgument for devices that do not exist or are named twice.
+    static Communicator create(const CommunicatorOptions& options = {});
+
+    int size() const;
+    int device(int rank) const;
+    std::vector<int> devices() const;
+    /// Throws InvalidArgument unless 0 <= rank < size().
+    RankHandle rank(int rank) const;
+
+    /// Every replica gets the reduction of all, in place.
+    template <class T>
+    Work all_reduce(ReduceOp op, const PerReplica<T>& values, const CallOptions& options = {}) {
+        return all_reduce(op, PerReplica<const T>(values), values, options);
+    }
+    template <class T>
+    Work all_reduce(ReduceOp op, const PerReplica<const T>& inputs, const PerReplica<T>& outputs,
+                    const CallOptions& options = {}) {
+        return run({.collective = Collective::all_reduce, .type = element_type_of<T>, .op = op},
+                   views(inputs), views(outputs, true), options);
+    }
+    /// Replica r of `outputs` gets part r; the parts are as long as the outputs.
+    template <class T>
+    Work reduce_scatter(ReduceOp op, const PerReplica<const T>& inputs,
+                        const PerReplica<T>& outputs, const CallOptions& options = {}) {
+        return run({.collective = Collective::reduce_scatter, .type = element_type_of<T>, .op = op},
+                   views(inputs), views(outputs, true), options);
+    }
+    /// Every output gets all inputs, one behind the other; they may differ in length.
+    template <class T>
+    Work all_gather(const PerReplica<const T>& inputs, const PerReplica<T>& outputs,
+                    const CallOptions& options = {}) {
+        return run({.collective = Collective::all_gather, .type = element_type_of<T>},
+                   views(inputs), views(outputs, true), options);
+    }
+
+    /// A schedule of one's own. It is proved before it is taken; what is wrong is said by an
+    /// InvalidArgument. Give the number to CallOptions::schedule.
+    std::uint32_t add_schedule(const Schedule& schedule);
+    /// The schedule that a call of so many elements would run.
+    Schedule schedule_for(Collective collective, ElementType type, ReduceOp op, std::uint64_t count,
+                          const CallOptions& options = {}) const;
+
+    /// Ends everything that is pending, from any thread, with an AbortedError.
+    void abort();
+    /// What made the communicator unusable, or null. Never blocks.
+    std::exception_ptr status() const;
+
+private:
+    explicit Communicator(std::shared_ptr<detail::Core> core) : core_(std::move(core)) {}
+
+    /// Tensors without their element types, in memory that the thread keeps for its next call.
+    template <class T>
+    static std::span<const detail::View> views(const PerReplica<T>& values, bool output = false) {
+        std::vector<detail::View>& result = detail::view_storage(output);
+        for (const Tensor<T>& value : values) {
+            result.push_back(
+                {value.device(), const_cast<std::remove_const_t<T>*>(value.data()), value.size()});
+        }
+        return result;
+    }
+    Work run(detail::Call call, std::span<const detail::View> inputs,
+             std::span<const detail::View> outputs, const CallOptions& options);
+    Work enqueue_all(const detail::Call& call, std::span<const detail::RankBuffers> buffers);
+
+    std::shared_ptr<detail::Core> core_;
+};
+
+}  // namespace rondo

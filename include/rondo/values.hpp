@@ -1,0 +1,124 @@
+// Tensors on devices as the collectives take and give them.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "rondo/element.hpp"
+#include "rondo/error.hpp"
+
+namespace rondo {
+
+namespace detail {
+
+/// Device memory that is freed with its last owner. Throws CudaError when there is no more.
+std::shared_ptr<void> allocate_device_memory(int device, std::size_t bytes);
+
+}  // namespace detail
+
+/// Elements in the memory of one device. Owns them or not; copies share them.
+template <class T>
+class Tensor {
+public:
+    /// Does not own: the memory must outlive its use.
+    Tensor(int device, T* data, std::size_t size) : device_(device), data_(data), size_(size) {}
+    /// Owns uninitialised memory.
+    static Tensor allocate(int device, std::size_t size) requires(!std::is_const_v<T>) {
+        auto memory = detail::allocate_device_memory(device, size * sizeof(T));
+        Tensor tensor(device, static_cast<T*>(memory.get()), size);
+        tensor.owner_ = std::move(memory);
+        return tensor;
+    }
+    /// The same elements, not to be written.
+    template <class Other>
+    requires(std::is_same_v<const Other, T>) Tensor(const Tensor<Other>& other)
+        : device_(other.device()),
+          data_(other.data()),
+          size_(other.size()),
+          owner_(other.owner()) {}
+
+    int device() const { return device_; }
+    T* data() const { return data_; }
+    std::size_t size() const { return size_; }
+    const std::shared_ptr<void>& owner() const { return owner_; }
+
+private:
+    int device_;
+    T* data_;
+    std::size_t size_;
+    std::shared_ptr<void> owner_;
+};
+
+/// One tensor per device, in the order of the communicator's ranks.
+template <class T>
+class PerReplica {
+public:
+    PerReplica() = default;
+    explicit PerReplica(std::vector<Tensor<T>> values) : values_(std::move(values)) {}
+    PerReplica(std::initializer_list<Tensor<T>> values) : values_(values) {}
+    template <class Other>
+    requires(std::is_same_v<const Other, T>) PerReplica(const PerReplica<Other>& other)
+        : values_(other.begin(), other.end()) {}
+
+    std::size_t size() const { return values_.size(); }
+    bool empty() const { return values_.empty(); }
+    const Tensor<T>& operator[](std::size_t replica) const { return values_[replica]; }
+    auto begin() const { return values_.begin(); }
+    auto end() const { return values_.end(); }
+
+private:
+    std::vector<Tensor<T>> values_;
+};
+
+/// The same value on every one of its devices.
+template <class T>
+class Mirrored {
+public:
+    Mirrored() = default;
+    explicit Mirrored(std::vector<Tensor<T>> values) : values_(std::move(values)) {}
+
+    std::size_t size() const { return values_.size(); }
+    const Tensor<T>& operator[](std::size_t component) const { return values_[component]; }
+    auto begin() const { return values_.begin(); }
+    auto end() const { return values_.end(); }
+    /// Throws InvalidArgument when the device has none.
+    const Tensor<T>& on_device(int device) const {
+        for (const Tensor<T>& value : values_) {
+            if (value.device() == device) return value;
+        }
+        throw InvalidArgument("this value is not on device " + std::to_string(device));
+    }
+
+private:
+    std::vector<Tensor<T>> values_;
+};
+
+/// Where results go: the devices of something, or devices by number.
+class Destinations {
+public:
+    Destinations(int device) : devices_{device} {}
+    Destinations(std::initializer_list<int> devices) : devices_(devices) {}
+    explicit Destinations(std::vector<int> devices) : devices_(std::move(devices)) {}
+    template <class T>
+    Destinations(const Tensor<T>& tensor) : devices_{tensor.device()} {}
+    template <class T>
+    Destinations(const PerReplica<T>& value) {
+        for (const auto& tensor : value) devices_.push_back(tensor.device());
+    }
+    template <class T>
+    Destinations(const Mirrored<T>& value) {
+        for (const auto& tensor : value) devices_.push_back(tensor.device());
+    }
+
+    const std::vector<int>& devices() const { return devices_; }
+
+private:
+    std::vector<int> devices_;
+};
+
+}  // namespace rondo

@@ -1,0 +1,85 @@
+// What is wrong with a call, found before anything is enqueued.
+#include <fmt/format.h>
+
+#include "communicator/core.hpp"
+#include "cuda/check.hpp"
+
+namespace rondo::detail {
+namespace {
+
+struct Buffer {
+    const char* name;
+    const void* data;
+    std::uint64_t bytes;
+};
+
+void check_memory(const Buffer& buffer, std::uint32_t rank, DeviceId device) {
+    if (buffer.bytes == 0) {
+        return;
+    }
+    if (buffer.data == nullptr) {
+        throw InvalidArgument(fmt::format("the {} of rank {} is null", buffer.name, rank));
+    }
+    cudaPointerAttributes attributes{};
+    check(cudaPointerGetAttributes(&attributes, buffer.data), "cudaPointerGetAttributes");
+    if (attributes.type == cudaMemoryTypeUnregistered) {
+        throw InvalidArgument(
+            fmt::format("the {} of rank {} at {} is no memory that a GPU can reach", buffer.name,
+                        rank, buffer.data));
+    }
+    if (attributes.type == cudaMemoryTypeDevice && attributes.device != device.value()) {
+        throw InvalidArgument(fmt::format("the {} of rank {} lies on device {}, the rank is on {}",
+                                          buffer.name, rank, attributes.device, device.value()));
+    }
+}
+
+}  // namespace
+
+void Core::check_call(const Call& call, std::uint32_t rank, const RankBuffers& buffers) const {
+    const std::uint64_t element = size_of(call.type);
+    to_string(call.op);
+    const std::uint32_t ranks = machine_.ranks();
+    if (call.count > (std::uint64_t{1} << 62) / element) {
+        throw InvalidArgument(fmt::format("{} elements are more than memory can hold", call.count));
+    }
+    if (call.schedule > schedules_.size()) {
+        throw InvalidArgument(fmt::format("there is no schedule {}; {} were added", call.schedule,
+                                          schedules_.size()));
+    }
+    if (call.schedule != 0) {
+        const Schedule& schedule = schedules_[call.schedule - 1];
+        if (schedule.collective != call.collective || schedule.root != call.root) {
+            throw InvalidArgument(
+                fmt::format("the schedule '{}' is for {} with root {}, not for {} with root {}",
+                            schedule.name, to_string(schedule.collective), schedule.root,
+                            to_string(call.collective), call.root));
+        }
+    }
+    const Buffer input{"input", buffers.input, input_count(call, ranks, rank) * element};
+    const Buffer output{"output", buffers.output, output_count(call, ranks, rank) * element};
+    check_memory(input, rank, machine_.device(rank));
+    check_memory(output, rank, machine_.device(rank));
+    if (input.bytes == 0 || output.bytes == 0) {
+        return;
+    }
+    // In place: the output is the input, or the rank's own part of it.
+    const auto begin_of = [](const Buffer& buffer) {
+        return reinterpret_cast<std::uintptr_t>(buffer.data);
+    };
+    std::uint64_t own = 0;
+    for (std::uint32_t r = 0; r < rank; ++r) {
+        own += (call.counts.empty() ? call.count / ranks : call.counts[r]) * element;
+    }
+    std::uintptr_t in_place = begin_of(input);
+    if (call.collective == Collective::all_gather) in_place -= own;
+    if (call.collective == Collective::reduce_scatter) in_place += own;
+    const bool overlaps = begin_of(input) < begin_of(output) + output.bytes &&
+                          begin_of(output) < begin_of(input) + input.bytes;
+    if (overlaps && begin_of(output) != in_place) {
+        throw InvalidArgument(
+            fmt::format("rank {}: input {} and output {} overlap without being in place", rank,
+                        input.data, output.data));
+    }
+}
+
+}  // namespace rondo::detail

@@ -1,0 +1,48 @@
+// What connects the ranks of a communicator: mailboxes, the state of each rank, the reports of its
+// kernels, and the word that ends everything.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "communicator/machine.hpp"
+#include "cuda/buffer.hpp"
+#include "kernels/program.hpp"
+
+namespace rondo {
+
+class Connections {
+public:
+    explicit Connections(const Machine& machine);
+
+    /// Fills in what every call of that rank has in common.
+    void fill(kernels::ProgramArguments& arguments, std::uint32_t rank) const;
+
+    /// As the host sees it, also while kernels run.
+    kernels::CallStatus status(std::uint32_t rank) const;
+    const kernels::RankReport& report(std::uint32_t rank) const { return reports_[rank]; }
+    /// What all ranks called, after a mismatch that `rank` reported.
+    std::vector<kernels::Signature> signatures(std::uint32_t rank) const;
+
+    /// All waits of all kernels end, now and in future.
+    void abort() noexcept;
+    bool aborted() const noexcept;
+
+private:
+    struct RankMemory {
+        DeviceBuffer<kernels::Mailbox> mailboxes;
+        DeviceBuffer<kernels::Mailbox*> tables;  ///< outgoing, then incoming
+        DeviceBuffer<kernels::RankState> state;
+    };
+
+    const Machine& machine_;
+    std::vector<RankMemory> ranks_;
+    PinnedBuffer<kernels::Mailbox>
+        host_mailboxes_;  ///< [owner][sender], where the sender can't reach
+    PinnedBuffer<kernels::RankReport> reports_;
+    PinnedBuffer<kernels::Signature> signatures_;  ///< [rank][of rank]
+    PinnedBuffer<std::uint32_t> abort_;
+};
+
+}  // namespace rondo

@@ -1,0 +1,137 @@
+// The communicator without element types: plans, launches, order, failure.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "communicator/connections.hpp"
+#include "communicator/machine.hpp"
+#include "communicator/plan.hpp"
+#include "cuda/event.hpp"
+#include "cuda/stream.hpp"
+#include "rondo/communicator.hpp"
+
+namespace rondo::detail {
+
+/// What a plan depends on.
+struct PlanKey {
+    Collective collective = Collective::all_reduce;
+    Strategy strategy = {};
+    std::uint32_t schedule = 0;  ///< 1 + index of one that the user brought; 0: the strategy's
+    std::uint32_t root = 0;
+    std::span<const std::uint32_t> destinations = {};
+    std::span<const std::uint64_t> counts = {};
+    std::uint32_t lanes = 1;
+    std::uint32_t depth = 2;
+    std::uint64_t slot_bytes = 0;
+
+    bool operator==(const PlanKey& other) const;
+    std::uint64_t hash() const;
+};
+
+struct CachedPlan {
+    PlanKey key;  ///< its spans point to the vectors below
+    std::vector<std::uint32_t> destinations;
+    std::vector<std::uint64_t> counts;
+    std::uint64_t hash = 0;
+    std::unique_ptr<Plan> plan;
+};
+
+/// One rank's part of a call that was enqueued. Shared by the Work and by the rank, which orders
+/// its next call behind it.
+struct Pending {
+    explicit Pending(DeviceId device) : event(device) {}
+    Event event;
+    std::uint32_t rank = 0;
+    StreamRef stream{DeviceId(0), nullptr};
+    int references = 0;            ///< guarded by the rank's mutex
+    Pending* next = nullptr;       ///< in the same Work
+    Pending* next_free = nullptr;  ///< in the rank's pool
+};
+
+class Core : public std::enable_shared_from_this<Core> {
+public:
+    explicit Core(const CommunicatorOptions& options);
+    ~Core();
+
+    const Machine& machine() const { return machine_; }
+    const CommunicatorOptions& options() const { return options_; }
+
+    /// Everything that can be wrong with the call of one rank. Throws before anything is enqueued.
+    void check_call(const Call& call, std::uint32_t rank, const RankBuffers& buffers) const;
+
+    /// The plan of a call, made now when there is none. Throws InvalidArgument or Unsupported.
+    const CachedPlan& plan_for(const Call& call);
+    std::uint32_t add_schedule(Schedule schedule);
+
+    /// Enqueues one rank's part. When that fails, all ranks end with the cause. Null when the
+    /// stream is being captured.
+    Pending* enqueue(const Call& call, const CachedPlan& plan, std::uint32_t rank,
+                     const RankBuffers& buffers);
+    void release(Pending* pending) noexcept;
+
+    /// Blocks until the part has ended; a failure of the device becomes that of the communicator.
+    void wait(const Pending& pending);
+    bool ready(const Pending& pending);
+
+    /// Ends everything with this cause, unless there is one already.
+    void fail(std::exception_ptr cause) noexcept;
+    void abort();
+    /// Throws what made the communicator fail, if anything did.
+    void throw_if_failed();
+    /// Throws AbortedError that says why when it can't be used any more.
+    void throw_if_unusable();
+    std::exception_ptr failure();
+
+    /// Held while all ranks of a call are enqueued, so that all devices see the calls of all
+    /// communicators in one order.
+    static std::mutex& launch_mutex();
+
+private:
+    /// Pinned copies of buffers that peers can't reach. They grow and are kept.
+    struct Staging {
+        std::vector<PinnedBuffer<std::byte>> buffers;
+        std::byte* reserve(DeviceId device, std::size_t bytes);
+    };
+    struct RankRecord {
+        std::mutex mutex;
+        Pending* last = nullptr;
+        Pending* free = nullptr;
+        std::vector<std::unique_ptr<Pending>> pool;
+        Staging input;
+        Staging output;
+    };
+
+    Pending* take(std::uint32_t rank);
+    void release_locked(RankRecord& record, Pending* pending) noexcept;
+    PlanKey key_of(const Call& call) const;
+    Schedule build_schedule(const PlanKey& key) const;
+    kernels::ProgramArguments arguments_of(const Call& call, const CachedPlan& plan,
+                                           std::uint32_t rank, const RankBuffers& buffers) const;
+    std::string describe_flag(std::uint32_t number);
+    void load_kernels() const;
+
+    const CommunicatorOptions options_;
+    const Machine machine_;
+    Connections connections_;
+    std::vector<std::unique_ptr<RankRecord>> records_;
+    std::mutex plans_mutex_;
+    std::vector<std::unique_ptr<CachedPlan>> plans_;
+    std::vector<Schedule> schedules_;
+    std::uint32_t next_flag_number_;
+    std::mutex failure_mutex_;
+    std::exception_ptr failure_;
+    std::atomic<bool> failed_ = false;
+};
+
+/// Elements that a rank's buffers have in a call.
+std::uint64_t input_count(const Call& call, std::uint32_t ranks, std::uint32_t rank);
+std::uint64_t output_count(const Call& call, std::uint32_t ranks, std::uint32_t rank);
+
+}  // namespace rondo::detail

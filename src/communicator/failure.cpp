@@ -1,0 +1,102 @@
+// Reads the reports: a mismatch tells all, else the first rank whose wait timed out is the cause.
+#include "communicator/failure.hpp"
+
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "kernels/program_numbers.hpp"
+#include "rondo/schedule.hpp"
+#include "rondo/types.hpp"
+
+namespace rondo {
+namespace {
+
+std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
+    return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
+}
+
+[[noreturn]] void throw_mismatch(const Connections& connections, std::uint32_t rank) {
+    std::map<std::string, std::vector<std::uint32_t>> calls;
+    const std::vector<kernels::Signature> signatures = connections.signatures(rank);
+    bool plans_only = true;
+    for (std::uint32_t r = 0; r < signatures.size(); ++r) {
+        calls[describe(signatures[r])].push_back(r);
+        plans_only = plans_only && describe(signatures[r]) == describe(signatures[0]);
+    }
+    if (plans_only) {
+        for (std::uint32_t r = 0; r < signatures.size(); ++r) {
+            calls[fmt::format("plan {:x}", signatures[r].plan)].push_back(r);
+        }
+    }
+    std::string text = fmt::format("the ranks called different things as call {}: ",
+                                   connections.report(rank).sequence);
+    std::string separator;
+    for (const auto& [call, ranks] : calls) {
+        text += fmt::format("{}{}: {}", separator, ranks_text(ranks), call);
+        separator = "; ";
+    }
+    throw MismatchError(text + ". Nothing was written.");
+}
+
+std::string describe_wait(const kernels::FailureRecord& record,
+                          const FlagDescriber& describe_flag) {
+    if (record.flag_number == kernels::go_flag_number) {
+        return "its own lane 0 to enter";
+    }
+    if (record.flag_number < kernels::first_program_flag) {
+        return fmt::format("rank {} to enter the call", record.flag_number);
+    }
+    return describe_flag(record.flag_number);
+}
+
+void throw_timeout(const Machine& machine, const Connections& connections, std::uint32_t rank,
+                   const FlagDescriber& describe_flag) {
+    for (std::uint32_t lane = 0; lane < kernels::max_lanes; ++lane) {
+        const kernels::FailureRecord& record = connections.report(rank).records[lane];
+        const auto reason =
+            static_cast<kernels::WaitFailure>(kernels::load_acquire(&record.reason));
+        if (reason == kernels::WaitFailure::timed_out) {
+            throw TimeoutError(fmt::format(
+                "rank {} (device {}), lane {} waited {:.3f} s in vain for {}; {}", rank,
+                machine.device(rank).value(), lane, static_cast<double>(record.waited_ns) * 1e-9,
+                describe_wait(record, describe_flag), kernels::describe(record)));
+        }
+    }
+}
+
+}  // namespace
+
+std::string describe(const kernels::Signature& signature) {
+    const auto collective = static_cast<Collective>(signature.collective);
+    std::string text = fmt::format("{} of {} x {}", to_string(collective), signature.count,
+                                   to_string(static_cast<ElementType>(signature.type)));
+    if (reduces(collective)) {
+        text += fmt::format(", {}", to_string(static_cast<ReduceOp>(signature.op)));
+    }
+    if (collective == Collective::broadcast || collective == Collective::reduce) {
+        text += fmt::format(", root {}", signature.root);
+    }
+    return text;
+}
+
+void throw_reported_failure(const Machine& machine, const Connections& connections,
+                            const FlagDescriber& describe_flag) {
+    bool failed = false;
+    for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank) {
+        const kernels::CallStatus status = connections.status(rank);
+        if (status == kernels::CallStatus::mismatch) {
+            throw_mismatch(connections, rank);
+        }
+        failed = failed || status != kernels::CallStatus::good;
+    }
+    for (std::uint32_t rank = 0; rank < machine.ranks() && failed; ++rank) {
+        throw_timeout(machine, connections, rank, describe_flag);
+    }
+    if (failed) {
+        throw AbortedError("the collective was aborted");
+    }
+}
+
+}  // namespace rondo

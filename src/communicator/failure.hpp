@@ -1,0 +1,22 @@
+// What went wrong in a collective, in words, from what the kernels left behind.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "communicator/connections.hpp"
+
+namespace rondo {
+
+/// "all_reduce of 1024 x f32, sum"
+std::string describe(const kernels::Signature& signature);
+
+/// Describes a flag of a plan by its number in reports.
+using FlagDescriber = std::function<std::string(std::uint32_t number)>;
+
+/// Throws MismatchError, TimeoutError or AbortedError when a kernel has reported a failure.
+/// The same reports give the same text, whichever rank asks.
+void throw_reported_failure(const Machine& machine, const Connections& connections,
+                            const FlagDescriber& describe_flag);
+
+}  // namespace rondo

@@ -1,0 +1,145 @@
+// What a plan depends on, and how the library chooses what the caller left open.
+#include <algorithm>
+#include <bit>
+
+#include "communicator/core.hpp"
+#include "strategy/build.hpp"
+
+namespace rondo::detail {
+namespace {
+
+constexpr std::uint64_t small_message = 64 << 10;
+
+/// One shot moves N times as much, but has one step less.
+constexpr std::uint64_t one_shot_traffic = 512 << 10;
+
+class Hash {
+public:
+    void add(std::uint64_t value) {
+        for (int byte = 0; byte < 8; ++byte) {
+            state_ = (state_ ^ (value >> 8 * byte & 0xff)) * 0x100000001b3;
+        }
+    }
+    std::uint64_t value() const { return state_; }
+
+private:
+    std::uint64_t state_ = 0xcbf29ce484222325;
+};
+
+bool one_shot_applies(Collective collective) {
+    return collective == Collective::all_reduce || collective == Collective::reduce_scatter;
+}
+
+/// The best known rule until schedules are simulated.
+Strategy choose(const Machine& machine, const Call& call, std::uint64_t bytes) {
+    if (machine.all_reach_all()) {
+        return Strategy::direct();
+    }
+    return bytes <= small_message ? Strategy::tree(2) : Strategy::ring();
+}
+
+Strategy resolve(const Machine& machine, const Call& call, std::uint64_t bytes) {
+    Strategy strategy = call.strategy;
+    if (strategy.kind() == Strategy::Kind::automatic) {
+        strategy = choose(machine, call, bytes);
+    }
+    if (strategy == Strategy::direct()) {
+        const bool one_shot = one_shot_applies(call.collective) && bytes <= small_message &&
+                              bytes * machine.ranks() <= one_shot_traffic;
+        strategy = Strategy::direct(one_shot ? 1 : 2);
+    }
+    return strategy;
+}
+
+/// How many units the message has, roughly: chunks are made for them.
+std::uint64_t units_of(const Strategy& strategy, const Call& call, std::uint32_t ranks,
+                       std::uint32_t lanes) {
+    const bool owned =
+        call.collective == Collective::reduce_scatter || call.collective == Collective::all_gather;
+    if (owned) return ranks;
+    switch (strategy.kind()) {
+        case Strategy::Kind::ring:
+            return call.collective == Collective::all_reduce ? std::uint64_t{ranks} * lanes
+                                                             : std::max(1u, lanes / 2);
+        case Strategy::Kind::direct:
+            return 1;
+        case Strategy::Kind::hierarchical_copy:
+            return strategy.num_packs();
+        default:
+            return std::max(1u, lanes / 2);
+    }
+}
+
+}  // namespace
+
+bool PlanKey::operator==(const PlanKey& other) const {
+    return collective == other.collective && strategy == other.strategy &&
+           schedule == other.schedule && root == other.root && lanes == other.lanes &&
+           depth == other.depth && slot_bytes == other.slot_bytes &&
+           std::ranges::equal(destinations, other.destinations) &&
+           std::ranges::equal(counts, other.counts);
+}
+
+std::uint64_t PlanKey::hash() const {
+    Hash hash;
+    for (const std::uint64_t value :
+         {static_cast<std::uint64_t>(collective), static_cast<std::uint64_t>(strategy.kind()),
+          std::uint64_t{strategy.arity()}, std::uint64_t{schedule}, std::uint64_t{root},
+          std::uint64_t{lanes}, std::uint64_t{depth}, slot_bytes,
+          std::uint64_t{destinations.size()}}) {
+        hash.add(value);
+    }
+    for (const std::uint32_t rank : destinations) hash.add(rank);
+    for (const std::uint64_t count : counts) hash.add(count);
+    return hash.value();
+}
+
+PlanKey Core::key_of(const Call& call) const {
+    const std::uint64_t bytes = call.count * size_of(call.type);
+    const bool small = bytes <= small_message;
+    PlanKey key{.collective = call.collective,
+                .schedule = call.schedule,
+                .root = call.root,
+                .destinations = call.destinations,
+                .counts = call.counts};
+    const Tuning& tuning = options_.tuning;
+    key.lanes = tuning.lanes != 0 ? tuning.lanes : small ? 1 : 2;
+    key.depth = tuning.depth != 0 ? tuning.depth : small ? 2 : 4;
+    key.strategy = call.schedule != 0 ? Strategy() : resolve(machine_, call, bytes);
+    // Small messages fit into one slot; large ones are cut so that chunks overlap.
+    const std::uint64_t unit_bytes =
+        bytes / units_of(key.strategy, call, machine_.ranks(), key.lanes) + 64;
+    const std::uint64_t wanted = small ? std::min(bytes + 64, unit_bytes + 64) : unit_bytes / 8;
+    key.slot_bytes = tuning.slot_bytes != 0
+                         ? tuning.slot_bytes
+                         : std::clamp<std::uint64_t>(std::bit_ceil(wanted), 1 << 10, 128 << 10);
+    return key;
+}
+
+Schedule Core::build_schedule(const PlanKey& key) const {
+    if (key.schedule != 0) {
+        return schedules_[key.schedule - 1];
+    }
+    Problem problem{.collective = key.collective,
+                    .ranks = machine_.ranks(),
+                    .root = key.root,
+                    .destinations = {key.destinations.begin(), key.destinations.end()},
+                    .counts = {key.counts.begin(), key.counts.end()},
+                    .order = machine_.ring_order(),
+                    .halves = machine_.halves(),
+                    .lanes = key.lanes,
+                    .depth = key.depth};
+    if (key.strategy.kind() == Strategy::Kind::reduction_to_one_device) {
+        for (std::uint32_t rank = 0; rank < machine_.ranks(); ++rank) {
+            if (machine_.device(rank).value() == key.strategy.device()) problem.centre = rank;
+        }
+        if (problem.centre == UINT32_MAX) {
+            throw InvalidArgument(to_string(key.strategy) + ": device " +
+                                  std::to_string(key.strategy.device()) +
+                                  " is not in the communicator");
+        }
+    }
+    return build(key.strategy, problem);
+}
+
+}  // namespace rondo::detail
