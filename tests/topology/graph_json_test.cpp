@@ -132,6 +132,28 @@ TEST(Json, ATextThatIsNotUtf8IsRefusedOnWriting) {
     EXPECT_THAT(error_of([&] { topology_to_json(topology); }), HasSubstr("UTF-8"));
 }
 
+TEST(Json, ForbiddenPairsAreKept) {
+    Topology topology("pair", {gpu("a"), gpu("b")}, {});
+    EXPECT_EQ(topology_to_json(topology).find("no_peer_access"), std::string::npos);
+    topology.set_no_peer_access({{1, 0}});
+    const std::string text = topology_to_json(topology);
+    EXPECT_THAT(text, HasSubstr(R"("no_peer_access": [
+    {"src": "b", "dst": "a"}
+  ])"));
+    EXPECT_EQ(topology_from_json(text), topology);
+    const auto error = [](const std::string& pairs) {
+        return error_in(R"({"schema": 2, "name": "x", "no_peer_access": )" + pairs +
+                        R"(, "nodes": [{"id": "a", "type": "gpu"}, {"id": "c", "type": "cpu"}],
+                           "links": []})");
+    };
+    EXPECT_THAT(error(R"([{"src": "a", "dst": "b"}])"), HasSubstr("there is no node \"b\""));
+    EXPECT_THAT(error(R"([{"src": "a", "dst": "c"}])"),
+                HasSubstr("/no_peer_access/0/dst: \"c\" is no gpu"));
+    EXPECT_THAT(error(R"([{"src": "a", "dst": "a"}])"), HasSubstr("a gpu reaches itself"));
+    EXPECT_THAT(error(R"([{"src": "a"}])"), HasSubstr("\"dst\" is missing"));
+    EXPECT_THAT(error("7"), HasSubstr("/no_peer_access: expected an array"));
+}
+
 TEST(Json, SchemaOneIsStillRead) {
     const Topology topology = topology_from_json(R"({"schema": 1, "name": "old", "desc": "words",
         "nodes": [{"id": "a", "type": "gpu"}, {"id": "b", "type": "gpu"}],

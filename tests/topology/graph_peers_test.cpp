@@ -99,6 +99,19 @@ TEST(PeerAccess, PciPeersCanBeForbidden) {
     EXPECT_TRUE(topology.peer_access(2, 2));
 }
 
+TEST(PeerAccess, SinglePairsCanBeForbidden) {
+    Topology topology = two_sockets();
+    topology.set_no_peer_access({{2, 0}, {0, 2}, {2, 0}});
+    EXPECT_EQ(topology.no_peer_access().size(), 2u);
+    EXPECT_FALSE(topology.peer_access(0, 2));
+    EXPECT_FALSE(topology.peer_access(2, 0));
+    EXPECT_TRUE(topology.peer_access(0, 1));
+    topology.set_no_peer_access({{0, 2}});
+    EXPECT_TRUE(topology.peer_access(2, 0)) << "one direction alone";
+    EXPECT_THROW(topology.set_no_peer_access({{0, 9}}), TopologyError);
+    EXPECT_THROW(topology.set_no_peer_access({{1, 1}}), TopologyError);
+}
+
 TEST(PeerAccess, APciPathHasOneRoot) {
     std::vector<Link> links;
     connect(links, 0, 2, LinkKind::pci);

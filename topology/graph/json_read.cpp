@@ -1,5 +1,6 @@
 // Reads a topology from JSON, schema 1 and 2.
 #include <charconv>
+#include <map>
 #include <unordered_map>
 
 #include "topology/graph/detail_fields.hpp"
@@ -138,6 +139,24 @@ Link read_link(const JsonObject& object, std::int64_t schema, const NodeIndex& n
     return link;
 }
 
+std::vector<std::pair<int, int>> read_pairs(const JsonObject& top, const Topology& topology,
+                                            const NodeIndex& nodes) {
+    std::map<int, int> gpu_at;
+    for (int gpu = 0; gpu < topology.gpu_count(); ++gpu) gpu_at[topology.gpu_node(gpu)] = gpu;
+    std::vector<std::pair<int, int>> pairs;
+    for (const JsonObject& object : top.objects("no_peer_access")) {
+        object.allow_only({"src", "dst"});
+        const auto gpu = [&](std::string_view key) {
+            const auto found = gpu_at.find(endpoint(object, key, nodes));
+            if (found == gpu_at.end()) object.fail(key, in_quotes(object.text(key)) + " is no gpu");
+            return found->second;
+        };
+        pairs.emplace_back(gpu("src"), gpu("dst"));
+        if (pairs.back().first == pairs.back().second) object.fail("a gpu reaches itself");
+    }
+    return pairs;
+}
+
 std::int64_t read_schema(const JsonObject& top) {
     const std::int64_t schema = top.integer("schema");
     if (schema != 1 && schema != 2) {
@@ -146,8 +165,8 @@ std::int64_t read_schema(const JsonObject& top) {
     if (schema == 1) {
         top.allow_only({"schema", "name", "desc", "nodes", "links", "sources"});
     } else {
-        top.allow_only(
-            {"schema", "name", "description", "sources", "pci_peer_access", "nodes", "links"});
+        top.allow_only({"schema", "name", "description", "sources", "pci_peer_access",
+                        "no_peer_access", "nodes", "links"});
     }
     return schema;
 }
@@ -171,6 +190,7 @@ Topology topology_from_json(std::string_view text) {
     Topology topology(top.text("name"), std::move(nodes), std::move(links));
     topology.set_description(top.text_or(schema == 1 ? "desc" : "description", ""));
     topology.set_pci_peer_access(top.boolean_or("pci_peer_access", true));
+    if (top.has("no_peer_access")) topology.set_no_peer_access(read_pairs(top, topology, index));
     if (top.has("sources")) topology.set_sources(top.texts("sources"));
     return topology;
 }

@@ -105,6 +105,16 @@ std::string write(const Topology& topology) {
     }
     json += std::string("  \"pci_peer_access\": ") +
             (topology.pci_peer_access() ? "true" : "false") + ",\n";
+    if (!topology.no_peer_access().empty()) {
+        json += "  \"no_peer_access\": " +
+                array_lines(topology.no_peer_access(), [&](const std::pair<int, int>& pair) {
+                    const auto id = [&](int gpu) {
+                        return topology.nodes()[topology.gpu_node(gpu)].id;
+                    };
+                    return one_line({{"src", id(pair.first)}, {"dst", id(pair.second)}});
+                });
+        json += ",\n";
+    }
     json += "  \"nodes\": " + array_lines(topology.nodes(), [](const Node& node) {
                 return one_line(node_to_json(node));
             });

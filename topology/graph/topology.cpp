@@ -40,6 +40,24 @@ std::optional<int> Topology::find_node(std::string_view id) const {
     return static_cast<int>(found - nodes_.begin());
 }
 
+void Topology::set_no_peer_access(std::vector<std::pair<int, int>> pairs) {
+    std::ranges::sort(pairs);
+    const auto repeated = std::ranges::unique(pairs);
+    pairs.erase(repeated.begin(), repeated.end());
+    for (const auto& [from, to] : pairs) {
+        for (const int gpu : {from, to}) {
+            if (gpu >= 0 && gpu < gpu_count()) continue;
+            throw TopologyError("no_peer_access: there is no GPU " + std::to_string(gpu) +
+                                " among " + std::to_string(gpu_count()));
+        }
+        if (from == to) {
+            throw TopologyError("no_peer_access: GPU " + std::to_string(from) +
+                                " always reaches itself");
+        }
+    }
+    no_peer_access_ = std::move(pairs);
+}
+
 bool Topology::peer_access(int from, int to) const {
     for (const int gpu : {from, to}) {
         if (gpu < 0 || gpu >= gpu_count()) {
@@ -48,6 +66,7 @@ bool Topology::peer_access(int from, int to) const {
         }
     }
     if (from == to) return true;
+    if (std::ranges::binary_search(no_peer_access_, std::pair(from, to))) return false;
     const auto cell =
         peers_[static_cast<std::size_t>(from) * gpus_.size() + static_cast<std::size_t>(to)];
     return (cell & peer_by_fabric) != 0 || (pci_peer_access_ && (cell & peer_by_pci) != 0);

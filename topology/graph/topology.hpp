@@ -89,10 +89,16 @@ public:
     bool pci_peer_access() const { return pci_peer_access_; }
     void set_pci_peer_access(bool allowed) { pci_peer_access_ = allowed; }
 
+    /// Pairs (from, to) of GPUs that the wiring joins but that can't map each other's memory all
+    /// the same: a broken link, or a driver that refuses. Sorted, each once.
+    const std::vector<std::pair<int, int>>& no_peer_access() const { return no_peer_access_; }
+    /// Throws TopologyError for a GPU that does not exist, and for a GPU and itself.
+    void set_no_peer_access(std::vector<std::pair<int, int>> pairs);
+
     /// Whether a kernel on GPU `from` may read and write the memory of GPU `to`: they are joined by
     /// NVLink, XGMI or shared memory (directly or through switches of that kind), or sit under one
-    /// PCI root and pci_peer_access() holds. A GPU reaches itself. Never through another GPU,
-    /// another socket or the network.
+    /// PCI root and pci_peer_access() holds; and no_peer_access() does not list them. A GPU reaches
+    /// itself. Never through another GPU, another socket or the network.
     bool peer_access(int from, int to) const;
 
     bool operator==(const Topology&) const = default;
@@ -106,6 +112,7 @@ private:
     std::vector<int> gpus_;
     std::vector<std::uint8_t> peers_;  ///< derived from the links, see find_peers()
     bool pci_peer_access_ = true;
+    std::vector<std::pair<int, int>> no_peer_access_;
 };
 
 /// `count` virtual GPUs in one host memory: every GPU reaches every other. Throws TopologyError

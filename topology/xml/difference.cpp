@@ -92,6 +92,9 @@ std::vector<std::string> find_losses(const Topology& original, const Topology& c
     if (original.pci_peer_access() != copy.pci_peer_access()) {
         losses.push_back("whether PCI peers may reach each other changes");
     }
+    if (original.no_peer_access() != copy.no_peer_access()) {
+        losses.push_back("the pairs of GPUs that can't reach each other are left out");
+    }
     return losses;
 }
 
