@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -44,6 +45,8 @@ struct CallOptions {
     std::span<const double> factors = {};
     /// From Communicator::add_schedule(); 0: a strategy's.
     std::uint32_t schedule = 0;
+    /// Calls that return their results put their Work here, when it is not null.
+    class Work* work = nullptr;
 };
 
 namespace detail {
@@ -64,9 +67,18 @@ struct Call {
     std::uint32_t schedule = 0;
 };
 
+/// One tensor of a batch.
+struct Segment {
+    const void* input = nullptr;
+    void* output = nullptr;
+    std::uint64_t count = 0;
+};
+
 struct RankBuffers {
     const void* input = nullptr;
     void* output = nullptr;
+    /// Instead of the two: tensors that are treated as if each lay behind the other.
+    std::span<const Segment> segments = {};
     cudaStream_t stream = nullptr;
     double factor = 1;
 };
@@ -236,6 +248,76 @@ public:
                    views(inputs), views(outputs, true), options);
     }
 
+    /// One result on every destination. `op` is usually sum or mean. A single value is copied.
+    /// Throws InvalidArgument for no values, no destinations, or devices that are not in the
+    /// communicator. Asynchronous, as all calls; CallOptions::work tells the end.
+    template <class T>
+    Mirrored<std::remove_const_t<T>> reduce(ReduceOp op, const PerReplica<T>& value,
+                                            const Destinations& destinations,
+                                            const CallOptions& options = {}) {
+        using Element = std::remove_const_t<T>;
+        const PerReplica<const Element> inputs(value);
+        const std::size_t count = value.empty() ? 0 : value[0].size();
+        std::vector<Tensor<Element>> results = allocate_results<Element>(destinations, count);
+        reduce_into({.collective = Collective::reduce, .type = element_type_of<T>, .op = op},
+                    views(inputs), views(PerReplica<Element>(results), true), options);
+        return Mirrored<Element>(std::move(results));
+    }
+    /// A tensor on one device; a tensor of a rank is the reduction of itself.
+    template <class T>
+    Mirrored<std::remove_const_t<T>> reduce(ReduceOp op, const Tensor<T>& value,
+                                            const Destinations& destinations,
+                                            const CallOptions& options = {}) {
+        return reduce(op, PerReplica<T>{value}, destinations, options);
+    }
+
+    /// The value on every destination, always in new memory.
+    template <class T>
+    Mirrored<std::remove_const_t<T>> broadcast(const Tensor<T>& value,
+                                               const Destinations& destinations,
+                                               const CallOptions& options = {}) {
+        using Element = std::remove_const_t<T>;
+        std::vector<Tensor<Element>> results =
+            allocate_results<Element>(destinations, value.size());
+        reduce_into({.collective = Collective::broadcast, .type = element_type_of<T>},
+                    views(PerReplica<const Element>{Tensor<const Element>(value)}),
+                    views(PerReplica<Element>(results), true), options);
+        return Mirrored<Element>(std::move(results));
+    }
+
+    template <class T>
+    using ReducePair = std::pair<PerReplica<T>, Destinations>;
+
+    /// The results in the order of the pairs. Where every value goes to the devices that it comes
+    /// from, all tensors are reduced as one message, without being copied together; otherwise one
+    /// after the other. An empty batch has no results.
+    template <class T>
+    std::vector<Mirrored<T>> batch_reduce(ReduceOp op, const std::vector<ReducePair<T>>& pairs,
+                                          const CallOptions& options = {}) {
+        std::vector<Mirrored<T>> results;
+        if (!is_all_reduce(pairs)) {
+            for (const auto& [value, destinations] : pairs) {
+                results.push_back(reduce(op, value, destinations, options));
+            }
+            return results;
+        }
+        std::vector<detail::Segment> segments(pairs.size() * static_cast<std::size_t>(size()));
+        for (std::size_t p = 0; p < pairs.size(); ++p) {
+            const PerReplica<T>& value = pairs[p].first;
+            std::vector<Tensor<T>> outputs =
+                allocate_results<T>(Destinations(value), value[0].size());
+            for (std::size_t r = 0; r < value.size(); ++r) {
+                check_component(value[r].device(), r, value[r].size(), value[0].size());
+                segments[r * pairs.size() + p] = {value[r].data(), outputs[r].data(),
+                                                  value[r].size()};
+            }
+            results.emplace_back(std::move(outputs));
+        }
+        run_batch({.collective = Collective::all_reduce, .type = element_type_of<T>, .op = op},
+                  segments, pairs.size(), options);
+        return results;
+    }
+
     /// A schedule of one's own. It is proved before it is taken; what is wrong is said by an
     /// InvalidArgument. Give the number to CallOptions::schedule.
     std::uint32_t add_schedule(const Schedule& schedule);
@@ -263,6 +345,35 @@ private:
     }
     Work run(detail::Call call, std::span<const detail::View> inputs,
              std::span<const detail::View> outputs, const CallOptions& options);
+    /// Every value is on all devices and goes to all devices.
+    template <class T>
+    bool is_all_reduce(const std::vector<ReducePair<T>>& pairs) const {
+        for (const auto& [value, destinations] : pairs) {
+            if (value.size() != static_cast<std::size_t>(size()) ||
+                !covers_all(destinations.devices())) {
+                return false;
+            }
+        }
+        return !pairs.empty();
+    }
+    bool covers_all(const std::vector<int>& devices) const;
+    void check_component(int device, std::size_t rank, std::size_t size,
+                         std::size_t expected) const;
+    /// Throws InvalidArgument unless there are destinations and all are in the communicator.
+    std::vector<int> result_devices(const Destinations& destinations) const;
+    template <class T>
+    std::vector<Tensor<T>> allocate_results(const Destinations& destinations,
+                                            std::size_t count) const {
+        std::vector<Tensor<T>> results;
+        for (const int device : result_devices(destinations)) {
+            results.push_back(Tensor<T>::allocate(device, count));
+        }
+        return results;
+    }
+    void reduce_into(detail::Call call, std::span<const detail::View> inputs,
+                     std::span<const detail::View> outputs, const CallOptions& options);
+    void run_batch(detail::Call call, std::span<const detail::Segment> segments,
+                   std::size_t segments_per_rank, const CallOptions& options);
     Work enqueue_all(const detail::Call& call, std::span<const detail::RankBuffers> buffers);
 
     std::shared_ptr<detail::Core> core_;

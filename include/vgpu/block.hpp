@@ -36,6 +36,9 @@ struct FlagWait {
     std::uint32_t wanted = 0;
     std::uint64_t deadline_ns = 0;
     const std::uint32_t* abort = nullptr;
+    /// Instead of a deadline: so long after vgpu first had nothing better to do than to look at the
+    /// clock. 0 means none. Spares the waiter the clock where the flag comes soon.
+    std::uint64_t timeout_ns = 0;
 };
 
 namespace detail {

@@ -36,18 +36,15 @@ Connections::Connections(const Machine& machine)
         fill_bytes(stream, ranks_[rank].state.span(), std::byte{0});
         copy(stream, ranks_[rank].tables.span(), std::span<kernels::Mailbox* const>(tables));
         stream.synchronize();
+        arguments_.push_back({.rank_state = ranks_[rank].state.data(),
+                              .outgoing = ranks_[rank].tables.data(),
+                              .incoming = ranks_[rank].tables.data() + ranks,
+                              .report = reports_.device_span(device).data() + rank,
+                              .abort = abort_.device_span(device).data(),
+                              .signature = {},
+                              .ranks = ranks,
+                              .device = device.value()});
     }
-}
-
-void Connections::fill(kernels::ProgramArguments& arguments, std::uint32_t rank) const {
-    const DeviceId device = machine_.device(rank);
-    arguments.rank_state = ranks_[rank].state.data();
-    arguments.outgoing = ranks_[rank].tables.data();
-    arguments.incoming = ranks_[rank].tables.data() + machine_.ranks();
-    arguments.report = reports_.device_span(device).data() + rank;
-    arguments.abort = abort_.device_span(device).data();
-    arguments.ranks = machine_.ranks();
-    arguments.device = device.value();
 }
 
 kernels::CallStatus Connections::status(std::uint32_t rank) const {

@@ -16,8 +16,10 @@ class Connections {
 public:
     explicit Connections(const Machine& machine);
 
-    /// Fills in what every call of that rank has in common.
-    void fill(kernels::ProgramArguments& arguments, std::uint32_t rank) const;
+    /// What every call of that rank has in common.
+    const kernels::ProgramArguments& arguments(std::uint32_t rank) const {
+        return arguments_[rank];
+    }
 
     /// As the host sees it, also while kernels run.
     kernels::CallStatus status(std::uint32_t rank) const;
@@ -37,6 +39,7 @@ private:
     };
 
     const Machine& machine_;
+    std::vector<kernels::ProgramArguments> arguments_;  ///< per rank
     std::vector<RankMemory> ranks_;
     PinnedBuffer<kernels::Mailbox>
         host_mailboxes_;  ///< [owner][sender], where the sender can't reach

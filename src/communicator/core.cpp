@@ -7,10 +7,9 @@
 
 #include "communicator/failure.hpp"
 #include "cuda/check.hpp"
-#include "cuda/copy.hpp"
 #include "cuda/device_guard.hpp"
 #include "cuda/graph.hpp"
-#include "kernels/launch.hpp"
+#include "kernels/kernels.hpp"
 #include "kernels/program_numbers.hpp"
 
 namespace rondo::detail {
@@ -38,21 +37,6 @@ CommunicatorOptions complete(CommunicatorOptions options) {
             fmt::format("tuning.slot_bytes is {}; it must be a multiple of 64", tuning.slot_bytes));
     }
     return options;
-}
-
-/// A graph keeps what it runs alive: the communicator with all its plans.
-void retain_in_graph(StreamRef stream, std::shared_ptr<Core> core) {
-    auto owner = std::make_unique<std::shared_ptr<Core>>(std::move(core));
-    cudaUserObject_t object = nullptr;
-    check(cudaUserObjectCreate(
-              &object, owner.get(),
-              [](void* data) { delete static_cast<std::shared_ptr<Core>*>(data); }, 1,
-              cudaUserObjectNoDestructorSync),
-          "cudaUserObjectCreate");
-    owner.release();
-    check(
-        cudaGraphRetainUserObject(graph_being_captured(stream), object, 1, cudaGraphUserObjectMove),
-        "cudaGraphRetainUserObject");
 }
 
 }  // namespace
@@ -156,122 +140,6 @@ std::uint32_t Core::add_schedule(Schedule schedule) {
     const std::lock_guard lock(plans_mutex_);
     schedules_.push_back(std::move(schedule));
     return static_cast<std::uint32_t>(schedules_.size());
-}
-
-std::byte* Core::Staging::reserve(DeviceId device, std::size_t bytes) {
-    if (buffers.empty() || buffers.back().size() < bytes) {
-        const RelaxedCaptureMode relaxed;
-        const std::size_t before = buffers.empty() ? 0 : buffers.back().size();
-        buffers.emplace_back(device, std::max(bytes, 2 * before));
-    }
-    return buffers.back().device_span(device).data();
-}
-
-kernels::ProgramArguments Core::arguments_of(const Call& call, const CachedPlan& cached,
-                                             std::uint32_t rank, const RankBuffers& buffers) const {
-    kernels::ProgramArguments arguments;
-    connections_.fill(arguments, rank);
-    const Cut cut = cached.plan->cut(call.count, size_of(call.type));
-    arguments.program = cached.plan->program(rank);
-    arguments.input = buffers.input;
-    arguments.output = buffers.output;
-    arguments.signature = {.count = call.count,
-                           .plan = cached.hash,
-                           .sequence = 0,
-                           .root = call.root,
-                           .collective = static_cast<std::uint8_t>(call.collective),
-                           .type = static_cast<std::uint8_t>(call.type),
-                           .op = static_cast<std::uint8_t>(call.op),
-                           .padding = 0,
-                           .ranks = machine_.ranks()};
-    if (call.op == ReduceOp::premul_sum) {
-        arguments.factor = kernels::argument_bits(call.type, buffers.factor);
-        arguments.one = kernels::argument_bits(call.type, 1);
-    }
-    arguments.share = cut.share;
-    arguments.extra_shares = cut.extra_shares;
-    arguments.grain = cut.grain;
-    arguments.chunk = cut.chunk;
-    arguments.chunks = cut.chunks;
-    arguments.divisor = call.op == ReduceOp::mean ? machine_.ranks() : 0;
-    arguments.timeout_ns = static_cast<std::uint64_t>(options_.timeout.count());
-    return arguments;
-}
-
-Pending* Core::enqueue(const Call& call, const CachedPlan& cached, std::uint32_t rank,
-                       const RankBuffers& buffers) try {
-    const DeviceId device = machine_.device(rank);
-    const StreamRef stream(device, buffers.stream);
-    RankRecord& record = *records_[rank];
-    const std::lock_guard lock(record.mutex);
-    const bool capturing = stream.capturing();
-    if (!capturing && record.last != nullptr && !(record.last->stream == stream)) {
-        stream.wait(record.last->event);
-    }
-    kernels::ProgramArguments arguments = arguments_of(call, cached, rank, buffers);
-    const std::size_t element = size_of(call.type);
-    const std::size_t input_bytes = input_count(call, machine_.ranks(), rank) * element;
-    const std::size_t output_bytes = output_count(call, machine_.ranks(), rank) * element;
-    if (cached.plan->input_is_staged(rank) && input_bytes != 0) {
-        void* const staged = record.input.reserve(device, input_bytes);
-        check(cudaMemcpyAsync(staged, buffers.input, input_bytes, cudaMemcpyDefault, stream.get()),
-              "cudaMemcpyAsync to staging");
-        arguments.input = staged;
-    }
-    const bool output_staged = cached.plan->output_is_staged(rank) && output_bytes != 0;
-    if (output_staged) {
-        arguments.output = record.output.reserve(device, output_bytes);
-    }
-    const unsigned lanes = cached.plan->lanes(rank);
-    kernels::launch(kernels::find_program_kernel(call.type, call.op), arguments, stream,
-                    {.blocks = lanes, .cooperative = lanes > 1});
-    if (output_staged) {
-        check(cudaMemcpyAsync(buffers.output, arguments.output, output_bytes, cudaMemcpyDefault,
-                              stream.get()),
-              "cudaMemcpyAsync from staging");
-    }
-    if (capturing) {
-        retain_in_graph(stream, shared_from_this());
-        return nullptr;
-    }
-    Pending* const pending = take(rank);
-    pending->stream = stream;
-    pending->event.record(stream);
-    if (record.last != nullptr) {
-        release_locked(record, record.last);
-    }
-    record.last = pending;
-    pending->references = 2;
-    return pending;
-} catch (...) {
-    fail(std::current_exception());
-    throw;
-}
-
-Pending* Core::take(std::uint32_t rank) {
-    RankRecord& record = *records_[rank];
-    if (record.free == nullptr) {
-        record.pool.push_back(std::make_unique<Pending>(machine_.device(rank)));
-        record.pool.back()->rank = rank;
-        return record.pool.back().get();
-    }
-    Pending* const pending = record.free;
-    record.free = pending->next_free;
-    return pending;
-}
-
-void Core::release_locked(RankRecord& record, Pending* pending) noexcept {
-    if (--pending->references == 0) {
-        pending->next = nullptr;
-        pending->next_free = record.free;
-        record.free = pending;
-    }
-}
-
-void Core::release(Pending* pending) noexcept {
-    RankRecord& record = *records_[pending->rank];
-    const std::lock_guard lock(record.mutex);
-    release_locked(record, pending);
 }
 
 void Core::wait(const Pending& pending) try { pending.event.synchronize(); } catch (...) {

@@ -48,6 +48,7 @@ struct CachedPlan {
 struct Pending {
     explicit Pending(DeviceId device) : event(device) {}
     Event event;
+    std::vector<PinnedBuffer<std::byte>> table;  ///< none or one: the segments of the call
     std::uint32_t rank = 0;
     StreamRef stream{DeviceId(0), nullptr};
     int references = 0;            ///< guarded by the rank's mutex
@@ -64,7 +65,7 @@ public:
     const CommunicatorOptions& options() const { return options_; }
 
     /// Everything that can be wrong with the call of one rank. Throws before anything is enqueued.
-    void check_call(const Call& call, std::uint32_t rank, const RankBuffers& buffers) const;
+    void check_call(const Call& call, std::uint32_t rank, const RankBuffers& buffers);
 
     /// The plan of a call, made now when there is none. Throws InvalidArgument or Unsupported.
     const CachedPlan& plan_for(const Call& call);
@@ -99,8 +100,15 @@ private:
         std::vector<PinnedBuffer<std::byte>> buffers;
         std::byte* reserve(DeviceId device, std::size_t bytes);
     };
+    /// A buffer that was found good. Asking CUDA again at every call would cost more than the rest.
+    struct CheckedBuffer {
+        const void* data = nullptr;
+        std::uint64_t bytes = 0;
+        bool operator==(const CheckedBuffer&) const = default;
+    };
     struct RankRecord {
         std::mutex mutex;
+        CheckedBuffer checked[2];
         Pending* last = nullptr;
         Pending* free = nullptr;
         std::vector<std::unique_ptr<Pending>> pool;
@@ -108,7 +116,10 @@ private:
         Staging output;
     };
 
-    Pending* take(std::uint32_t rank);
+    Pending* take(std::uint32_t rank, bool with_table);
+    const kernels::Segments* write_table(Pending& pending, std::span<const Segment> segments,
+                                         const std::byte* staged_input, std::byte* staged_output,
+                                         std::size_t element);
     void release_locked(RankRecord& record, Pending* pending) noexcept;
     PlanKey key_of(const Call& call) const;
     Schedule build_schedule(const PlanKey& key) const;

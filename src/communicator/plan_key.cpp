@@ -31,7 +31,7 @@ bool one_shot_applies(Collective collective) {
 }
 
 /// The best known rule until schedules are simulated.
-Strategy choose(const Machine& machine, const Call& call, std::uint64_t bytes) {
+Strategy choose(const Machine& machine, std::uint64_t bytes) {
     if (machine.all_reach_all()) {
         return Strategy::direct();
     }
@@ -41,7 +41,7 @@ Strategy choose(const Machine& machine, const Call& call, std::uint64_t bytes) {
 Strategy resolve(const Machine& machine, const Call& call, std::uint64_t bytes) {
     Strategy strategy = call.strategy;
     if (strategy.kind() == Strategy::Kind::automatic) {
-        strategy = choose(machine, call, bytes);
+        strategy = choose(machine, bytes);
     }
     if (strategy == Strategy::direct()) {
         const bool one_shot = one_shot_applies(call.collective) && bytes <= small_message &&

@@ -67,6 +67,9 @@ bool can_go_on(Block& block, std::uint64_t now) {
         block.outcome = WaitOutcome::aborted;
         return true;
     }
+    if (now == 0) return false;
+    if (wait.timeout_ns != 0 && wait.deadline_ns == 0)
+        block.wait.deadline_ns = now + wait.timeout_ns;
     if (wait.deadline_ns != 0 && now >= wait.deadline_ns) {
         block.outcome = WaitOutcome::timed_out;
         return true;
@@ -75,13 +78,18 @@ bool can_go_on(Block& block, std::uint64_t now) {
 }
 
 Block* Executor::pick(std::size_t first) {
-    std::uint64_t now = 0;
+    // The clock is slow: deadlines are looked at when nothing else can run, and now and then.
+    constexpr unsigned clock_period = 64;
+    Block* block = ++picks_ % clock_period != 0 ? pick(first, 0) : nullptr;
+    return block != nullptr ? block : pick(first, global_timer_ns());
+}
+
+Block* Executor::pick(std::size_t first, std::uint64_t now) {
     const std::size_t count = blocks_.size();
     for (std::size_t i = 0; i < count; ++i) {
         std::size_t at = first + i;
         if (at >= count) at -= count;
         Block& block = *blocks_[at];
-        if (block.waiting && block.wait.deadline_ns != 0 && now == 0) now = global_timer_ns();
         if (can_go_on(block, now)) {
             cursor_ = at + 1 < count ? at + 1 : 0;
             block.running = true;

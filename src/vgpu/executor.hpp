@@ -82,6 +82,7 @@ public:
 
 private:
     Block* pick(std::size_t first);
+    Block* pick(std::size_t first, std::uint64_t now);
     void run_picked(Block& block);
     bool run(Block& block);  // true when it has ended
     std::unique_ptr<Block> remove(Block& block);
@@ -90,6 +91,7 @@ private:
     mutable std::mutex mutex_;
     std::vector<std::unique_ptr<Block>> blocks_;  // ordered by Block::before
     std::size_t cursor_ = 0;
+    unsigned picks_ = 0;
     std::vector<std::unique_ptr<Block>> unused_;  // touched by the owning thread alone
 };
 

@@ -1,0 +1,220 @@
+// Puts one rank's part of a call into its stream.
+#include <algorithm>
+
+#include "communicator/core.hpp"
+#include "cuda/check.hpp"
+#include "cuda/device_guard.hpp"
+#include "cuda/graph.hpp"
+#include "kernels/launch.hpp"
+
+namespace rondo::detail {
+namespace {
+
+/// A graph keeps what it runs alive: the communicator with all its plans.
+void retain_in_graph(StreamRef stream, std::shared_ptr<Core> core) {
+    auto owner = std::make_unique<std::shared_ptr<Core>>(std::move(core));
+    cudaUserObject_t object = nullptr;
+    check(cudaUserObjectCreate(
+              &object, owner.get(),
+              [](void* data) { delete static_cast<std::shared_ptr<Core>*>(data); }, 1,
+              cudaUserObjectNoDestructorSync),
+          "cudaUserObjectCreate");
+    owner.release();
+    check(
+        cudaGraphRetainUserObject(graph_being_captured(stream), object, 1, cudaGraphUserObjectMove),
+        "cudaGraphRetainUserObject");
+}
+
+}  // namespace
+
+std::byte* Core::Staging::reserve(DeviceId device, std::size_t bytes) {
+    if (buffers.empty() || buffers.back().size() < bytes) {
+        const RelaxedCaptureMode relaxed;
+        const std::size_t before = buffers.empty() ? 0 : buffers.back().size();
+        buffers.emplace_back(device, std::max(bytes, 2 * before));
+    }
+    return buffers.back().device_span(device).data();
+}
+
+kernels::ProgramArguments Core::arguments_of(const Call& call, const CachedPlan& cached,
+                                             std::uint32_t rank, const RankBuffers& buffers) const {
+    kernels::ProgramArguments arguments = connections_.arguments(rank);
+    const Cut cut = cached.plan->cut(call.count, size_of(call.type));
+    arguments.program = cached.plan->program(rank);
+    arguments.input = buffers.input;
+    arguments.output = buffers.output;
+    std::uint64_t plan = cached.hash;
+    for (const Segment& segment : buffers.segments) {
+        plan = plan * 0x100000001b3 + segment.count + 1;
+    }
+    arguments.signature = {.count = call.count,
+                           .plan = plan,
+                           .sequence = 0,
+                           .root = call.root,
+                           .collective = static_cast<std::uint8_t>(call.collective),
+                           .type = static_cast<std::uint8_t>(call.type),
+                           .op = static_cast<std::uint8_t>(call.op),
+                           .padding = 0,
+                           .ranks = machine_.ranks()};
+    if (call.op == ReduceOp::premul_sum) {
+        arguments.factor = kernels::argument_bits(call.type, buffers.factor);
+        arguments.one = kernels::argument_bits(call.type, 1);
+    }
+    arguments.share = cut.share;
+    arguments.extra_shares = cut.extra_shares;
+    arguments.grain = cut.grain;
+    arguments.chunk = cut.chunk;
+    arguments.chunks = cut.chunks;
+    arguments.divisor = call.op == ReduceOp::mean ? machine_.ranks() : 0;
+    arguments.timeout_ns = static_cast<std::uint64_t>(options_.timeout.count());
+    return arguments;
+}
+
+/// The tensors' addresses as all ranks read them: in pinned memory, with staged buffers in place of
+/// those that peers can't reach.
+const kernels::Segments* Core::write_table(Pending& pending, std::span<const Segment> segments,
+                                           const std::byte* staged_input, std::byte* staged_output,
+                                           std::size_t element) {
+    const std::size_t count = segments.size();
+    const std::size_t bytes =
+        sizeof(kernels::Segments) + count * (sizeof(std::uint64_t) + 2 * sizeof(void*));
+    if (pending.table.empty() || pending.table[0].size() < bytes) {
+        const RelaxedCaptureMode relaxed;
+        pending.table.clear();
+        pending.table.emplace_back(machine_.device(pending.rank), 2 * bytes);
+    }
+    std::byte* const host = pending.table[0].data();
+    std::byte* const seen = pending.table[0].device_span().data();
+    auto* const header = reinterpret_cast<kernels::Segments*>(host);
+    auto* const ends = reinterpret_cast<std::uint64_t*>(host + sizeof(kernels::Segments));
+    auto** const inputs = reinterpret_cast<void**>(ends + count);
+    auto** const outputs = inputs + count;
+    std::uint64_t end = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        inputs[i] = staged_input != nullptr ? const_cast<std::byte*>(staged_input) + end * element
+                                            : const_cast<void*>(segments[i].input);
+        outputs[i] = staged_output != nullptr ? staged_output + end * element : segments[i].output;
+        end += segments[i].count;
+        ends[i] = end;
+    }
+    const auto as_seen = [&](const void* pointer) {
+        return seen + (static_cast<const std::byte*>(pointer) - host);
+    };
+    *header = {.ends = reinterpret_cast<const std::uint64_t*>(as_seen(ends)),
+               .inputs = reinterpret_cast<void* const*>(as_seen(inputs)),
+               .outputs = reinterpret_cast<void* const*>(as_seen(outputs))};
+    return reinterpret_cast<const kernels::Segments*>(seen);
+}
+
+Pending* Core::enqueue(const Call& call, const CachedPlan& cached, std::uint32_t rank,
+                       const RankBuffers& buffers) try {
+    const DeviceId device = machine_.device(rank);
+    const StreamRef stream(device, buffers.stream);
+    RankRecord& record = *records_[rank];
+    const std::lock_guard lock(record.mutex);
+    const DeviceGuard guard(device);  // once, for everything below
+    const bool capturing = stream.capturing();
+    if (!capturing && record.last != nullptr && !(record.last->stream == stream)) {
+        stream.wait(record.last->event);
+    }
+    kernels::ProgramArguments arguments = arguments_of(call, cached, rank, buffers);
+    const std::size_t element = size_of(call.type);
+    const Segment whole{buffers.input, buffers.output, call.count};
+    const bool segmented = !buffers.segments.empty();
+    const std::span<const Segment> segments =
+        segmented ? buffers.segments : std::span<const Segment>(&whole, 1);
+    const std::size_t input_bytes = input_count(call, machine_.ranks(), rank) * element;
+    const std::size_t output_bytes = output_count(call, machine_.ranks(), rank) * element;
+    const bool input_staged = cached.plan->input_is_staged(rank) && input_bytes != 0;
+    const bool output_staged = cached.plan->output_is_staged(rank) && output_bytes != 0;
+    std::byte* const staged_input =
+        input_staged ? record.input.reserve(device, input_bytes) : nullptr;
+    std::byte* const staged_output =
+        output_staged ? record.output.reserve(device, output_bytes) : nullptr;
+    const auto copy_staged = [&](bool to_staging) {
+        std::byte* staged = to_staging ? staged_input : staged_output;
+        for (const Segment& segment : segments) {
+            const std::size_t bytes = segmented    ? segment.count * element
+                                      : to_staging ? input_bytes
+                                                   : output_bytes;
+            if (bytes != 0) {
+                check(cudaMemcpyAsync(to_staging ? staged : segment.output,
+                                      to_staging ? segment.input : staged, bytes, cudaMemcpyDefault,
+                                      stream.get()),
+                      "cudaMemcpyAsync of a staged buffer");
+            }
+            staged += bytes;
+        }
+    };
+    if (input_staged) {
+        copy_staged(true);
+        arguments.input = staged_input;
+    }
+    if (output_staged) {
+        arguments.output = staged_output;
+    }
+    Pending* const pending = take(rank, segmented);
+    // Whatever happens below, the Pending is not lost.
+    pending->references = 1;
+    const auto give_back = [&](Pending* unused) { release_locked(record, unused); };
+    std::unique_ptr<Pending, decltype(give_back)> owner(pending, give_back);
+    if (segmented) {
+        arguments.segments = write_table(*pending, segments, staged_input, staged_output, element);
+    }
+    const unsigned lanes = cached.plan->lanes(rank);
+    kernels::launch(kernels::find_program_kernel(call.type, call.op), arguments, stream,
+                    {.blocks = lanes, .cooperative = lanes > 1});
+    if (output_staged) {
+        copy_staged(false);
+    }
+    if (capturing) {
+        retain_in_graph(stream, shared_from_this());
+        if (segmented) {
+            owner.release();  // the graph refers to its table for ever
+        }
+        return nullptr;
+    }
+    pending->stream = stream;
+    pending->event.record(stream);
+    if (record.last != nullptr) {
+        release_locked(record, record.last);
+    }
+    record.last = pending;
+    pending->references = 2;
+    owner.release();
+    return pending;
+} catch (...) {
+    fail(std::current_exception());
+    throw;
+}
+
+/// With a table: one whose earlier call has ended, since the table will be written anew.
+Pending* Core::take(std::uint32_t rank, bool with_table) {
+    RankRecord& record = *records_[rank];
+    for (Pending** place = &record.free; *place != nullptr; place = &(*place)->next_free) {
+        Pending* const pending = *place;
+        if (!with_table || pending->event.ready()) {
+            *place = pending->next_free;
+            return pending;
+        }
+    }
+    record.pool.push_back(std::make_unique<Pending>(machine_.device(rank)));
+    record.pool.back()->rank = rank;
+    return record.pool.back().get();
+}
+
+void Core::release_locked(RankRecord& record, Pending* pending) noexcept {
+    if (--pending->references == 0) {
+        pending->next = nullptr;
+        pending->next_free = record.free;
+        record.free = pending;
+    }
+}
+
+void Core::release(Pending* pending) noexcept {
+    RankRecord& record = *records_[pending->rank];
+    const std::lock_guard lock(record.mutex);
+    release_locked(record, pending);
+}
+
+}  // namespace rondo::detail
