@@ -67,7 +67,7 @@ function(rondo_add_program name)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${name} PRIVATE rondo_flags ${ARG_LINKS} Threads::Threads)
   if(ARG_RUNTIME STREQUAL "vgpu")
-    target_link_libraries(${name} PRIVATE rondo_vgpu)
+    target_link_libraries(${name} PRIVATE rondo_cuda rondo_vgpu)  # in this order: the first calls the second
   elseif(ARG_RUNTIME STREQUAL "cuda")
     target_link_libraries(${name} PRIVATE rondo::cudart)
   elseif(NOT ARG_RUNTIME STREQUAL "none")

@@ -11,6 +11,7 @@ struct Buffer {
     const char* name;
     const void* data;
     std::uint64_t bytes;
+    std::uint64_t element;
 };
 
 void check_memory(const Buffer& buffer, std::uint32_t rank, DeviceId device) {
@@ -19,6 +20,11 @@ void check_memory(const Buffer& buffer, std::uint32_t rank, DeviceId device) {
     }
     if (buffer.data == nullptr) {
         throw InvalidArgument(fmt::format("the {} of rank {} is null", buffer.name, rank));
+    }
+    if (reinterpret_cast<std::uintptr_t>(buffer.data) % buffer.element != 0) {
+        throw InvalidArgument(
+            fmt::format("the {} of rank {} at {} is not aligned to its elements of {} bytes",
+                        buffer.name, rank, buffer.data, buffer.element));
     }
     cudaPointerAttributes attributes{};
     check(cudaPointerGetAttributes(&attributes, buffer.data), "cudaPointerGetAttributes");
@@ -57,15 +63,16 @@ void Core::check_call(const Call& call, std::uint32_t rank, const RankBuffers& b
     }
     if (!buffers.segments.empty()) {
         for (const Segment& segment : buffers.segments) {
-            check_memory({"input", segment.input, segment.count * element}, rank,
+            check_memory({"input", segment.input, segment.count * element, element}, rank,
                          machine_.device(rank));
-            check_memory({"output", segment.output, segment.count * element}, rank,
+            check_memory({"output", segment.output, segment.count * element, element}, rank,
                          machine_.device(rank));
         }
         return;
     }
-    const Buffer input{"input", buffers.input, input_count(call, ranks, rank) * element};
-    const Buffer output{"output", buffers.output, output_count(call, ranks, rank) * element};
+    const Buffer input{"input", buffers.input, input_count(call, ranks, rank) * element, element};
+    const Buffer output{"output", buffers.output, output_count(call, ranks, rank) * element,
+                        element};
     {
         RankRecord& record = *records_[rank];
         const std::lock_guard lock(record.mutex);
