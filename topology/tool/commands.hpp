@@ -17,6 +17,8 @@ struct ShowOptions {
     bool all = false;           ///< print everything, however long
 };
 void show(const ShowOptions& options);
+/// The tables of show(); large machines are summed up unless `all`.
+void print_tables(const Topology& topology, bool all);
 
 void validate_file(const std::string& file);
 
@@ -36,6 +38,17 @@ struct BoundOptions {
     bool json = false;
 };
 void bound(const BoundOptions& options);
+
+struct DetectCommand {
+    std::string output =
+        {};                  ///< JSON goes there; "-": standard output, and nothing else is printed
+    std::string root = "/";  ///< where sys and proc are
+    std::string nvml = "libnvidia-ml.so.1";
+    bool no_cuda = false;
+    bool no_self_test = false;
+    bool facts = false;  ///< print every fact with its source
+};
+void detect_machine(const DetectCommand& command);
 
 /// What the user asked for could not be understood: exit code 2.
 class UsageError : public std::runtime_error {

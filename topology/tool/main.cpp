@@ -23,6 +23,7 @@ constexpr const char* examples =
     "Examples:\n"
     "  rondo-topo list                                    the machines that are built in\n"
     "  rondo-topo show dgx1_v100 --svg dgx1.svg           tables, and a picture for a browser\n"
+    "  rondo-topo detect -o machine.json                  what this machine is made of\n"
     "  rondo-topo convert dgx1_v100 dgx1.xml              a file for NCCL_TOPO_FILE\n"
     "  rondo-topo bound dgx1_v100 --gpus 0-4 --links nvlink\n"
     "                                                     the best all_reduce of five GPUs\n\n"
@@ -83,12 +84,30 @@ void add_bound(CLI::App& app, BoundOptions& options) {
     command->callback([&options] { bound(options); });
 }
 
+void add_detect(CLI::App& app, DetectCommand& options) {
+    CLI::App* command = app.add_subcommand(
+        "detect",
+        "Find out what this machine is made of, from CUDA, NVML and the kernel, and try out the\n"
+        "links between the GPUs. What nobody tells is estimated by NCCL's rules and said to be "
+        "so.");
+    command->add_option("-o,--output", options.output,
+                        "Write the topology as JSON to this file; - is standard output");
+    command->add_flag("--facts", options.facts, "Print every fact with its source");
+    command->add_flag("--no-self-test", options.no_self_test, "Do not copy data between the GPUs");
+    command->add_option("--root", options.root, "Where sys and proc are")->capture_default_str();
+    command->add_option("--nvml", options.nvml, "The library to load; empty: do not ask NVML")
+        ->capture_default_str();
+    command->add_flag("--no-cuda", options.no_cuda, "Do not ask CUDA");
+    command->callback([&options] { detect_machine(options); });
+}
+
 struct AllOptions {
     bool list_json = false;
     ShowOptions show;
     std::string file;
     ConvertOptions convert;
     BoundOptions bound;
+    DetectCommand detect;
 };
 
 int run(int argc, char** argv) {
@@ -100,6 +119,7 @@ int run(int argc, char** argv) {
     add_show(app, options.show);
     add_validate(app, options.file);
     add_convert(app, options.convert);
+    add_detect(app, options.detect);
     add_bound(app, options.bound);
     try {
         app.parse(argc, argv);

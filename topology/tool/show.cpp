@@ -19,10 +19,6 @@ namespace {
 constexpr int largest_in_full = 16;
 constexpr std::size_t most_cables = 24;
 
-bool in_full(const Topology& topology, const ShowOptions& options) {
-    return options.all || topology.gpu_count() <= largest_in_full;
-}
-
 /// Without what tells nodes of a kind apart, unless `full`.
 std::string details_of(const Node& node, bool full) {
     std::vector<std::string> parts;
@@ -141,19 +137,27 @@ void print_matrix(const Topology& topology, bool full) {
 
 }  // namespace
 
-void show(const ShowOptions& options) {
-    const Topology topology = load_any_topology(options.topology);
-    if (!options.svg_file.empty()) write_file(options.svg_file, picture(topology));
-    if (options.svg_file == "-") return;
-    const bool full = in_full(topology, options);
+void print_tables(const Topology& topology, bool all) {
+    const bool full = all || topology.gpu_count() <= largest_in_full;
     fmt::print("{}: {} GPU{}\n", topology.name(), topology.gpu_count(),
                topology.gpu_count() == 1 ? "" : "s");
     if (!topology.description().empty()) fmt::print("{}\n", topology.description());
     if (!topology.pci_peer_access()) fmt::print("No peer access over PCI Express.\n");
+    if (!topology.no_peer_access().empty()) {
+        fmt::print("No peer access between {} pairs of GPUs that are wired together.\n",
+                   topology.no_peer_access().size());
+    }
     fmt::print("\n");
     print_nodes(topology, full);
     print_cables(topology, full);
     print_matrix(topology, full);
+}
+
+void show(const ShowOptions& options) {
+    const Topology topology = load_any_topology(options.topology);
+    if (!options.svg_file.empty()) write_file(options.svg_file, picture(topology));
+    if (options.svg_file == "-") return;
+    print_tables(topology, options.all);
     if (!options.svg_file.empty()) fmt::print("\nPicture: {}\n", options.svg_file);
 }
 

@@ -42,9 +42,11 @@ protected:
         return file(name);
     }
 
+    Result topo(const std::string& arguments) const { return run(RONDO_TOPO, arguments); }
+
     /// `arguments` as in a shell.
-    Result topo(const std::string& arguments) const {
-        const std::string command = std::string("'" RONDO_TOPO "' ") + arguments + " > '" +
+    Result run(const std::string& program, const std::string& arguments) const {
+        const std::string command = "'" + program + "' " + arguments + " > '" +
                                     file("out").string() + "' 2> '" + file("error").string() + "'";
         const int status = std::system(command.c_str());
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(file("out")),
