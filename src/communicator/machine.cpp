@@ -60,6 +60,9 @@ private:
 
 Machine::Machine(std::span<const int> devices) {
     const int present = device_count();
+    if (present == 0) {
+        throw Unsupported("no GPU was found");
+    }
     if (devices.empty()) {
         throw InvalidArgument("a communicator needs at least one device");
     }
