@@ -2,7 +2,7 @@
 
 # Bottom up. Each line: layer | its folders or files | what its targets are called.
 set(RONDO_LAYERS
-  "graph|topology/graph,topology/presets,include/rondo/error.hpp,include/rondo/types.hpp|rondo_graph(_[a-z0-9_]+)?"
+  "graph|topology/graph,topology/presets,include/rondo/error.hpp,include/rondo/export.hpp,include/rondo/types.hpp|rondo_graph(_[a-z0-9_]+)?"
   "vgpu|src/vgpu,include/vgpu|rondo_vgpu(_[a-z0-9_]+)?"
   "cuda|src/cuda|rondo_cuda"
   "kernels|kernels|rondo_kernels(_[a-z0-9_]+)?"
@@ -10,7 +10,8 @@ set(RONDO_LAYERS
   "topology|topology|rondo_topology(_[a-z0-9_]+)?"
   "strategy|src/strategy,include/rondo/strategy.hpp|rondo_strategy"
   "communicator|src/communicator,include/rondo|rondo_communicator(_device)?"
-  "training|src/training|rondo_training")
+  "training|src/training|rondo_training"
+  "library|src/library,include/rondo/version.hpp|rondo_shared(_vgpu)?")
 
 # Height of the layer that `target` belongs to, or -1.
 function(rondo_layer_of_target target result)

@@ -13,6 +13,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "rondo/export.hpp"
 #include "rondo/schedule.hpp"
 #include "rondo/strategy.hpp"
 #include "rondo/types.hpp"
@@ -91,12 +92,12 @@ struct View {
 };
 
 /// Empty lists of the calling thread, one for inputs and one for outputs.
-std::vector<View>& view_storage(bool output);
+RONDO_API std::vector<View>& view_storage(bool output);
 
 }  // namespace detail
 
 /// A call that was enqueued. Move-only. Destroying it does not wait.
-class Work {
+class RONDO_API Work {
 public:
     Work() = default;
     Work(Work&& other) noexcept;
@@ -124,7 +125,7 @@ private:
 /// One rank's view, for programs with one thread per GPU. A call never waits for other ranks on the
 /// host. All ranks must make the same calls in the same order; when they don't, every one of them
 /// gets the same MismatchError and nothing is written.
-class RankHandle {
+class RONDO_API RankHandle {
 public:
     int rank() const { return static_cast<int>(rank_); }
     int device() const;
@@ -211,7 +212,7 @@ private:
 
 /// All ranks of a group of GPUs in one process. Copies share it. Calls may come from any thread;
 /// calls on one communicator must not race with each other.
-class Communicator {
+class RONDO_API Communicator {
 public:
     /// Throws InvalidArgument for devices that do not exist or are named twice.
     static Communicator create(const CommunicatorOptions& options = {});

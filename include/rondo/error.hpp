@@ -6,50 +6,52 @@
 
 #include <driver_types.h>
 
+#include "rondo/export.hpp"
+
 namespace rondo {
 
 /// Base of all errors. The text names what was asked and the offending value.
-class Error : public std::runtime_error {
+class RONDO_API Error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
 /// The caller asked for something that can't be: nothing was changed, the call may be repeated with
 /// better arguments.
-class InvalidArgument : public Error {
+class RONDO_API InvalidArgument : public Error {
 public:
     using Error::Error;
 };
 
 /// What was asked makes sense but is not offered here (an element type with an operator, a
 /// machine). Nothing was changed.
-class Unsupported : public Error {
+class RONDO_API Unsupported : public Error {
 public:
     using Error::Error;
 };
 
 /// The ranks of one collective called different things. All of them left before anything was
 /// written.
-class MismatchError : public Error {
+class RONDO_API MismatchError : public Error {
 public:
     using Error::Error;
 };
 
 /// A peer did not come before the deadline. The text names device, block and flag.
-class TimeoutError : public Error {
+class RONDO_API TimeoutError : public Error {
 public:
     using Error::Error;
 };
 
 /// The collective was ended by an abort of this or another rank.
-class AbortedError : public Error {
+class RONDO_API AbortedError : public Error {
 public:
     using Error::Error;
 };
 
 /// A call of the CUDA runtime failed. The text holds the call, CUDA's name and description of the
 /// error, the place in the source and the device.
-class CudaError : public Error {
+class RONDO_API CudaError : public Error {
 public:
     CudaError(cudaError_t code, const std::string& text) : Error(text), code_(code) {}
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rondo/error.hpp"
+#include "rondo/export.hpp"
 
 namespace rondo {
 
@@ -19,11 +20,11 @@ enum class Collective : std::uint8_t {
     all_gather       ///< each rank brings the units that it owns, everybody gets all
 };
 
-std::string_view to_string(Collective collective);
+RONDO_API std::string_view to_string(Collective collective);
 /// The inverse. Throws InvalidArgument that names the text and what is known.
-Collective parse_collective(std::string_view text);
+RONDO_API Collective parse_collective(std::string_view text);
 /// True where contributions of several ranks become one value.
-bool reduces(Collective collective);
+RONDO_API bool reduces(Collective collective);
 
 /// A FIFO of scratch slots in the memory of the receiver. One lane pushes, one lane pops, in the
 /// same order. Flags and credits follow from it.
@@ -96,18 +97,18 @@ struct Schedule {
 /// The least that a schedule must be for anybody to look further: every index exists, depths are
 /// powers of two, channels and events are used by their two lanes only, from one rank's lane to
 /// another's. Throws InvalidArgument that names the element.
-void validate(const Schedule& schedule);
+RONDO_API void validate(const Schedule& schedule);
 
 /// For people: one line per step.
-std::string to_string(const Schedule& schedule);
+RONDO_API std::string to_string(const Schedule& schedule);
 /// "rank 3, lane 1, step 2"; the lane is counted within its rank.
-std::string describe_step(const Schedule& schedule, std::uint32_t lane, std::size_t step);
+RONDO_API std::string describe_step(const Schedule& schedule, std::uint32_t lane, std::size_t step);
 /// The lane's number within its rank: the block that runs it.
-std::uint32_t lane_in_rank(const Schedule& schedule, std::uint32_t lane);
+RONDO_API std::uint32_t lane_in_rank(const Schedule& schedule, std::uint32_t lane);
 
 /// One JSON object, see docs/schedules.md. Throws InvalidArgument that names the element.
-std::string to_json(const Schedule& schedule);
-Schedule schedule_from_json(std::string_view text);
+RONDO_API std::string to_json(const Schedule& schedule);
+RONDO_API Schedule schedule_from_json(std::string_view text);
 
 struct Verification {
     std::string problem;  ///< empty: the schedule is right. Otherwise it names the first bad step.
@@ -124,9 +125,9 @@ struct Verification {
 ///   - nobody touches a rank's buffers after that rank has left;
 ///   - all lanes come to their end, with no more slots than their channels have.
 /// Throws InvalidArgument where validate() does.
-Verification verify(const Schedule& schedule);
+RONDO_API Verification verify(const Schedule& schedule);
 
 /// Throws InvalidArgument with the problem.
-void require_verified(const Schedule& schedule);
+RONDO_API void require_verified(const Schedule& schedule);
 
 }  // namespace rondo

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "rondo/error.hpp"
+#include "rondo/export.hpp"
 
 namespace rondo {
 
 /// How a collective is carried out. All strategies have the same result.
-class Strategy {
+class RONDO_API Strategy {
 public:
     enum class Kind : std::uint8_t {
         automatic,                ///< the library chooses
@@ -59,16 +60,16 @@ private:
 };
 
 /// "ring", "tree(2)", "hierarchical_copy(8)", "direct"
-std::string to_string(const Strategy& strategy);
+RONDO_API std::string to_string(const Strategy& strategy);
 /// The inverse of to_string(). Throws InvalidArgument that names the text and what is known.
-Strategy parse_strategy(std::string_view text);
+RONDO_API Strategy parse_strategy(std::string_view text);
 /// {"strategy": "tree", "arity": 2}
-std::string to_json(const Strategy& strategy);
+RONDO_API std::string to_json(const Strategy& strategy);
 /// The inverse. Throws InvalidArgument that names the offending value.
-Strategy strategy_from_json(std::string_view text);
+RONDO_API Strategy strategy_from_json(std::string_view text);
 
 /// The strategies of an all-reduce that any machine can do.
-class AllReduceStrategy {
+class RONDO_API AllReduceStrategy {
 public:
     static AllReduceStrategy centralized() { return AllReduceStrategy(Strategy::centralized()); }
     static AllReduceStrategy tree(std::uint32_t arity) {

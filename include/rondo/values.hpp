@@ -11,13 +11,14 @@
 
 #include "rondo/element.hpp"
 #include "rondo/error.hpp"
+#include "rondo/export.hpp"
 
 namespace rondo {
 
 namespace detail {
 
 /// Device memory that is freed with its last owner. Throws CudaError when there is no more.
-std::shared_ptr<void> allocate_device_memory(int device, std::size_t bytes);
+RONDO_API std::shared_ptr<void> allocate_device_memory(int device, std::size_t bytes);
 
 }  // namespace detail
 

@@ -8,6 +8,8 @@
 
 #include <vector_types.h>
 
+#include "rondo/export.hpp"
+
 namespace vgpu {
 
 /// Where a running block is. Lives as long as the block runs.
@@ -24,7 +26,7 @@ struct BlockInfo {
 
 /// The block that the calling fiber runs. Calling it outside a kernel ends the program with a
 /// message.
-const BlockInfo& current_block() noexcept;
+RONDO_API const BlockInfo& current_block() noexcept;
 
 enum class WaitOutcome { ready, timed_out, aborted };
 
@@ -48,11 +50,11 @@ struct Instrumentation {
     std::atomic<bool> any{false};     ///< checks, block faults or a random schedule
     std::atomic<bool> access{false};  ///< accesses must be reported
 };
-extern Instrumentation instrumentation;
+RONDO_API extern Instrumentation instrumentation;
 
-WaitOutcome wait_slowly(const FlagWait& wait);
-void after_signal_slowly();
-void preempt_slowly();
+RONDO_API WaitOutcome wait_slowly(const FlagWait& wait);
+RONDO_API void after_signal_slowly();
+RONDO_API void preempt_slowly();
 
 }  // namespace detail
 
@@ -84,10 +86,10 @@ inline void preemption_point() {
 /// Says that the block begins a piece of work that touches so many bytes. Large work makes vgpu
 /// wake its workers and spread the waiting blocks over them; small work stays with the thread that
 /// runs it.
-void announce_work(std::size_t bytes);
+RONDO_API void announce_work(std::size_t bytes);
 
 /// Nanoseconds, the same clock for all devices (what %globaltimer is on a GPU).
-std::uint64_t global_timer_ns() noexcept;
+RONDO_API std::uint64_t global_timer_ns() noexcept;
 
 enum class Access { read, write };
 
@@ -102,10 +104,11 @@ inline bool checking() noexcept {
 /// is recorded with its reason, the device gets CUDA's sticky error (cudaErrorIllegalAddress,
 /// cudaErrorMisalignedAddress, cudaErrorNvlinkUncorrectable for a cut link) and the block ends as
 /// if killed.
-void check_access(const void* address, std::size_t bytes, Access access, std::size_t alignment = 1);
+RONDO_API void check_access(const void* address, std::size_t bytes, Access access,
+                            std::size_t alignment = 1);
 
 /// Ends the block as a device-side assertion does: the device gets the sticky error
 /// cudaErrorAssert.
-[[noreturn]] void fail_block(const char* reason);
+[[noreturn]] RONDO_API void fail_block(const char* reason);
 
 }  // namespace vgpu

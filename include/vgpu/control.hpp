@@ -10,6 +10,8 @@
 
 #include <driver_types.h>
 
+#include "rondo/export.hpp"
+
 namespace vgpu {
 
 /// How the virtual machine is made. from_environment() reads VGPU_TOPOLOGY (count, preset or file;
@@ -27,31 +29,31 @@ struct Options {
     int hardware_queues =
         0;  ///< streams of a device share so many queues; 0: one each (hostile: 2)
 
-    static Options from_environment();
+    RONDO_API static Options from_environment();
 };
 
 /// Ends all work, frees all memory and starts again with these options. Call it only when no other
 /// thread is inside the runtime. Throws std::exception with a clear text when the topology can't be
 /// read; nothing changes then.
-void reset(const Options& options);
+RONDO_API void reset(const Options& options);
 /// reset() with the options in force.
-void reset();
-const Options& options();
+RONDO_API void reset();
+RONDO_API const Options& options();
 
 // ---- faults
 // ----------------------------------------------------------------------------------------------------------
 /// The `kth` call from now (1 = the next) of the API function `name` ("cudaMalloc") returns `error`
 /// and does nothing else.
-void fail_call(std::string_view name, std::uint64_t kth, cudaError_t error);
+RONDO_API void fail_call(std::string_view name, std::uint64_t kth, cudaError_t error);
 /// The `kth` call from now of any API function that can fail returns `error`. 0 switches it off.
-void fail_any_call(std::uint64_t kth, cudaError_t error);
+RONDO_API void fail_any_call(std::uint64_t kth, cudaError_t error);
 /// The device falls off the bus: its blocks are killed, its work ends, every later call for it
 /// returns cudaErrorDevicesUnavailable.
-void lose_device(int device);
+RONDO_API void lose_device(int device);
 /// Peer accesses and copies between the two devices fail from now on, in both directions.
-void cut_link(int device_a, int device_b);
+RONDO_API void cut_link(int device_a, int device_b);
 /// Copies between the two devices take `factor` times as long.
-void slow_link(int device_a, int device_b, double factor);
+RONDO_API void slow_link(int device_a, int device_b, double factor);
 
 /// Which blocks a block fault hits: -1 matches any. `kernel` matches as a substring; empty matches
 /// any.
@@ -61,22 +63,22 @@ struct BlockSelector {
     int block = -1;  ///< linear block index
 };
 /// The block sleeps that long before it starts.
-void delay_block(const BlockSelector& selector, std::chrono::microseconds delay);
+RONDO_API void delay_block(const BlockSelector& selector, std::chrono::microseconds delay);
 /// The block ends silently at its `nth` wait or signal (0: before it starts), as if it had been
 /// stopped for ever.
-void kill_block(const BlockSelector& selector, std::uint64_t nth);
-void clear_faults();
+RONDO_API void kill_block(const BlockSelector& selector, std::uint64_t nth);
+RONDO_API void clear_faults();
 
 // ---- reports
 // ---------------------------------------------------------------------------------------------------------
 /// The text of the last report (deadlock, illegal access ...), empty if none. Cleared by reset()
 /// and take_report().
-std::string last_report();
-std::string take_report();
+RONDO_API std::string last_report();
+RONDO_API std::string take_report();
 /// What every device and block does right now: running, or waiting for which flag of which device.
-std::string describe_state();
+RONDO_API std::string describe_state();
 /// Which API function failed last in this thread and why, in words. Empty if none.
-std::string last_error_detail();
+RONDO_API std::string last_error_detail();
 
 /// Numbers since the last reset().
 struct Counters {
@@ -92,6 +94,6 @@ struct Counters {
     std::uint64_t live_events = 0;
     std::uint64_t live_graphs = 0;
 };
-Counters counters();
+RONDO_API Counters counters();
 
 }  // namespace vgpu

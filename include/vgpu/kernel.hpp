@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "rondo/export.hpp"
+
 namespace vgpu {
 
 /// What vgpu must know of a kernel. `run` executes one block: it unpacks the argument pointers as
@@ -20,6 +22,6 @@ struct KernelDescription {
 /// Makes `entry` (any address that is unique to the kernel, normally the host function itself)
 /// launchable with cudaLaunchKernel and friends. Repeating it replaces the description. Thread
 /// safe. Kernels survive reset().
-void register_kernel(const void* entry, const KernelDescription& description);
+RONDO_API void register_kernel(const void* entry, const KernelDescription& description);
 
 }  // namespace vgpu

@@ -103,6 +103,7 @@ cudaError_t capture_info(cudaStream_t handle, cudaStreamCaptureStatus* status,
 
 using namespace vgpu;
 
+#pragma GCC visibility push(default)  // what programs link to
 extern "C" {
 
 cudaError_t CUDARTAPI cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
@@ -187,3 +188,4 @@ cudaError_t CUDARTAPI cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*
 }
 
 }  // extern "C"
+#pragma GCC visibility pop

@@ -232,6 +232,7 @@ MemsetCommand fill_3d(const cudaPitchedPtr& memory, int value, const cudaExtent&
 
 }  // namespace
 
+#pragma GCC visibility push(default)  // what programs link to
 extern "C" {
 
 cudaError_t CUDARTAPI cudaMemcpy(void* destination, const void* source, size_t bytes,
@@ -324,3 +325,4 @@ cudaError_t CUDARTAPI cudaMemset3DAsync(cudaPitchedPtr pointer, int value, cudaE
 }
 
 }  // extern "C"
+#pragma GCC visibility pop

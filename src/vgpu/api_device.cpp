@@ -20,6 +20,7 @@ constexpr int driver_version = CUDART_VERSION;
 
 }  // namespace
 
+#pragma GCC visibility push(default)  // what programs link to
 extern "C" {
 
 cudaError_t CUDARTAPI cudaGetDeviceCount(int* count) {
@@ -260,3 +261,4 @@ cudaError_t CUDARTAPI cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr at
 }
 
 }  // extern "C"
+#pragma GCC visibility pop

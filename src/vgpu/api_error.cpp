@@ -7,6 +7,7 @@
 
 using namespace vgpu;
 
+#pragma GCC visibility push(default)  // what programs link to
 extern "C" {
 
 cudaError_t CUDARTAPI cudaGetLastError() {
@@ -37,3 +38,4 @@ const char* CUDARTAPI cudaGetErrorString(cudaError_t error) {
 }
 
 }  // extern "C"
+#pragma GCC visibility pop

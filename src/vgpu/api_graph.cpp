@@ -174,6 +174,7 @@ void return_nodes(const std::vector<GraphNode*>& nodes, cudaGraphNode_t* out, st
 
 }  // namespace
 
+#pragma GCC visibility push(default)  // what programs link to
 extern "C" {
 
 cudaError_t CUDARTAPI cudaGraphCreate(cudaGraph_t* handle, unsigned int flags) {
@@ -414,3 +415,4 @@ cudaError_t CUDARTAPI cudaGraphReleaseUserObject(cudaGraph_t graph_handle, cudaU
 }
 
 }  // extern "C"
+#pragma GCC visibility pop

@@ -182,6 +182,7 @@ cudaError_t occupancy(const char* function, int* blocks, const void* entry, int 
 
 using namespace vgpu;
 
+#pragma GCC visibility push(default)  // what programs link to
 extern "C" {
 
 cudaError_t CUDARTAPI cudaLaunchKernel(const void* entry, dim3 grid, dim3 block, void** arguments,
@@ -295,3 +296,4 @@ cudaError_t CUDARTAPI cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, c
 }
 
 }  // extern "C"
+#pragma GCC visibility pop

@@ -83,6 +83,7 @@ bool reachable(Machine& machine, const Allocation& allocation, int device) {
 
 }  // namespace
 
+#pragma GCC visibility push(default)  // what programs link to
 extern "C" {
 
 cudaError_t CUDARTAPI cudaMalloc(void** pointer, size_t bytes) {
@@ -266,3 +267,4 @@ cudaError_t CUDARTAPI cudaPointerGetAttributes(cudaPointerAttributes* attributes
 }
 
 }  // extern "C"
+#pragma GCC visibility pop

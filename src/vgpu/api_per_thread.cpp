@@ -4,6 +4,7 @@
 
 using vgpu::PerThreadDefault;
 
+#pragma GCC visibility push(default)  // what programs link to
 extern "C" {
 
 #define VGPU_PER_THREAD(name, parameters, arguments) \
@@ -75,3 +76,4 @@ VGPU_PER_THREAD(cudaGraphUpload, (cudaGraphExec_t g, cudaStream_t t), (g, t))
 #undef VGPU_PER_THREAD_BLOCKING
 
 }  // extern "C"
+#pragma GCC visibility pop

@@ -138,6 +138,7 @@ cudaError_t pool_attribute(const char* function, cudaMemPool_t handle, cudaMemPo
 
 }  // namespace
 
+#pragma GCC visibility push(default)  // what programs link to
 extern "C" {
 
 cudaError_t CUDARTAPI cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
@@ -275,3 +276,4 @@ cudaError_t CUDARTAPI cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPoo
 }
 
 }  // extern "C"
+#pragma GCC visibility pop

@@ -154,6 +154,7 @@ cudaError_t host_function(const char* function, const HostFunctionCommand& comma
 
 }  // namespace
 
+#pragma GCC visibility push(default)  // what programs link to
 extern "C" {
 
 cudaError_t CUDARTAPI cudaStreamCreate(cudaStream_t* stream) {
@@ -360,3 +361,4 @@ cudaError_t CUDARTAPI cudaEventElapsedTime(float* milliseconds, cudaEvent_t firs
 }
 
 }  // extern "C"
+#pragma GCC visibility pop
