@@ -1,151 +1,134 @@
-// The demonstration: sums tensors across all GPUs with kernels that read and write peer memory,
-// checks every element, and prints a table. Each GPU owns one slice: it reads that slice of every
-// input and writes the sum to every output.
+// The demonstration: sums tensors across all GPUs, checks every element, and prints a table.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <span>
+#include <numeric>
+#include <string>
 #include <vector>
 
-#include "cuda/buffer.hpp"
-#include "cuda/copy.hpp"
-#include "cuda/device.hpp"
-#include "cuda/peer.hpp"
-#include "cuda/stream.hpp"
-#include "kernels/kernels.hpp"
-#include "kernels/launch.hpp"
+#include <cuda_runtime_api.h>
+
+#include <rondo/communicator.hpp>
 
 namespace {
 
-using namespace rondo;
 using Clock = std::chrono::steady_clock;
 
 struct Request {
     int devices = 0;  ///< 0: all
     std::size_t smallest = 4, largest = std::size_t{64} << 20;
-    unsigned blocks = 4, repeat = 5;
+    unsigned blocks = 0, repeat = 5;
+    std::string strategy = "automatic";
 };
 
-/// One GPU's part in the reduction.
-struct Rank {
-    explicit Rank(DeviceId device, std::size_t count)
-        : stream(device), input(device, count), output(device, count) {}
+using Tensors = std::vector<rondo::Tensor<float>>;
 
-    Stream stream;
-    DeviceBuffer<float> input, output;
-};
+void check(cudaError_t status, const char* call) {
+    if (status != cudaSuccess) {
+        throw rondo::CudaError(status, fmt::format("{}: {}", call, cudaGetErrorString(status)));
+    }
+}
+
+void copy(float* to, const float* from, std::size_t count) {
+    check(cudaMemcpy(to, from, count * sizeof(float), cudaMemcpyDefault), "cudaMemcpy");
+}
+
+rondo::Communicator make_communicator(const Request& request) {
+    std::vector<int> devices(static_cast<std::size_t>(request.devices));
+    std::iota(devices.begin(), devices.end(), 0);
+    return rondo::Communicator::create({.devices = devices,
+                                        .strategy = rondo::parse_strategy(request.strategy),
+                                        .tuning = {.lanes = request.blocks}});
+}
+
+Tensors allocate(const rondo::Communicator& comm, std::size_t count) {
+    Tensors tensors;
+    for (const int device : comm.devices()) {
+        tensors.push_back(rondo::Tensor<float>::allocate(device, count));
+    }
+    return tensors;
+}
+
+/// The first `count` elements of each.
+rondo::PerReplica<float> first_of(const Tensors& tensors, std::size_t count) {
+    Tensors parts;
+    for (const auto& tensor : tensors) parts.emplace_back(tensor.device(), tensor.data(), count);
+    return rondo::PerReplica<float>(std::move(parts));
+}
 
 /// Small whole numbers: their sum is exact in any order.
 float value_at(std::size_t rank, std::size_t index) {
     return static_cast<float>((index * 7 + rank * 3) % 17);
 }
 
-void fill_inputs(std::vector<Rank>& ranks, std::size_t count) {
+void fill(const Tensors& inputs, std::size_t count) {
     std::vector<float> host(count);
-    for (std::size_t r = 0; r < ranks.size(); ++r) {
+    for (std::size_t r = 0; r < inputs.size(); ++r) {
         for (std::size_t i = 0; i < count; ++i) host[i] = value_at(r, i);
-        copy(ranks[r].stream, ranks[r].input.span().subspan(0, count),
-             std::span<const float>(host));
-        ranks[r].stream.synchronize();
+        copy(inputs[r].data(), host.data(), count);
     }
 }
 
-/// Slice `r` of the arrays: floor + remainder, so that any count works.
-kernels::ReduceArguments slice_of(const std::vector<Rank>& ranks, std::size_t r,
-                                  std::size_t count) {
-    const std::size_t begin = count * r / ranks.size();
-    kernels::ReduceArguments arguments;
-    arguments.count = count * (r + 1) / ranks.size() - begin;
-    arguments.source_count = arguments.destination_count = static_cast<std::uint32_t>(ranks.size());
-    for (std::size_t peer = 0; peer < ranks.size(); ++peer) {
-        arguments.sources[peer] = ranks[peer].input.data() + begin;
-        arguments.destinations[peer] = ranks[peer].output.data() + begin;
-    }
-    return arguments;
-}
-
-void reduce_all(const std::vector<Rank>& ranks, std::size_t count, unsigned blocks) {
-    const auto kernel = kernels::find_reduce_kernel(ElementType::f32, ReduceOp::sum);
-    for (std::size_t r = 0; r < ranks.size(); ++r) {
-        kernels::launch(kernel, slice_of(ranks, r, count), ranks[r].stream, {.blocks = blocks});
-    }
-    for (const Rank& rank : ranks) rank.stream.synchronize();
-}
-
-std::size_t count_wrong(const std::vector<Rank>& ranks, std::size_t count) {
+std::size_t count_wrong(const Tensors& outputs, std::size_t count) {
     std::vector<float> expected(count), host(count);
-    for (std::size_t r = 0; r < ranks.size(); ++r) {
+    for (std::size_t r = 0; r < outputs.size(); ++r) {
         for (std::size_t i = 0; i < count; ++i) expected[i] += value_at(r, i);
     }
     std::size_t wrong = 0;
-    for (const Rank& rank : ranks) {
-        copy(rank.stream, std::span<float>(host), rank.output.span().subspan(0, count));
-        rank.stream.synchronize();
+    for (const auto& output : outputs) {
+        copy(host.data(), output.data(), count);
         for (std::size_t i = 0; i < count; ++i) wrong += host[i] != expected[i] ? 1 : 0;
     }
     return wrong;
 }
 
-std::vector<DeviceId> choose_devices(int wanted) {
-    std::vector<DeviceId> devices = all_devices();
-    if (wanted > static_cast<int>(devices.size())) {
-        throw InvalidArgument(
-            fmt::format("{} devices were asked for; there are {}", wanted, devices.size()));
+/// The median of some runs, in seconds.
+double time_all_reduce(rondo::Communicator& comm, const rondo::PerReplica<const float>& inputs,
+                       const rondo::PerReplica<float>& outputs, unsigned repeat) {
+    std::vector<double> seconds;
+    for (unsigned i = 0; i < repeat; ++i) {
+        const auto begin = Clock::now();
+        comm.all_reduce(rondo::ReduceOp::sum, inputs, outputs).wait();
+        seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
     }
-    const std::size_t most = kernels::max_inline_spans;
-    const std::size_t count =
-        wanted > 0 ? static_cast<std::size_t>(wanted) : std::min(devices.size(), most);
-    if (count > most)
-        throw InvalidArgument(fmt::format(
-            "{} devices were asked for; this demonstration takes at most {}", count, most));
-    if (count == 0) throw Unsupported("no GPU was found");
-    devices.resize(count, DeviceId(0));
-    const PeerAccess access = enable_peer_access(devices);
-    if (!access.complete()) {
-        const PeerPair& pair = access.unreachable.front();
-        throw Unsupported(fmt::format(
-            "device {} can't reach device {}: this demonstration needs peer access between all",
-            pair.from.value(), pair.to.value()));
-    }
-    return devices;
+    const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+    std::nth_element(seconds.begin(), middle, seconds.end());
+    return *middle;
+}
+
+void print_header(const rondo::Communicator& comm) {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, comm.device(0)), "cudaGetDeviceProperties");
+    const std::string name = properties.name;
+    fmt::print("# sum of f32 tensors over {} x {}; every element of every result is checked\n",
+               comm.size(), name);
+    fmt::print("# times are measured {}\n",
+               name.starts_with("vgpu") ? "on this machine's processor and memory: virtual GPUs"
+                                        : "on the GPUs");
+    fmt::print("{:>12} {:>12} {:>12} {:>14} {:>8}  {}\n", "bytes", "elements", "time (us)",
+               "algbw (GB/s)", "wrong", "strategy");
 }
 
 /// Returns how many elements were wrong.
 std::size_t run(const Request& request) {
-    const std::vector<DeviceId> devices = choose_devices(request.devices);
-    const std::string name = device_properties(devices[0]).name;
-    const bool is_virtual = name.starts_with("vgpu");
-    fmt::print(
-        "# sum of f32 tensors over {} x {}, {} blocks each; every element of every result is "
-        "checked\n",
-        devices.size(), name, request.blocks);
-    fmt::print("# times are measured {}\n",
-               is_virtual ? "on this machine's processor and memory: virtual GPUs" : "on the GPUs");
-    fmt::print("{:>12} {:>12} {:>12} {:>14} {:>8}\n", "bytes", "elements", "time (us)",
-               "algbw (GB/s)", "wrong");
-    std::vector<Rank> ranks;
-    for (const DeviceId device : devices)
-        ranks.emplace_back(device, request.largest / sizeof(float));
+    rondo::Communicator comm = make_communicator(request);
+    print_header(comm);
+    const Tensors inputs = allocate(comm, request.largest / sizeof(float));
+    const Tensors outputs = allocate(comm, request.largest / sizeof(float));
     std::size_t wrong = 0;
     for (std::size_t bytes = request.smallest; bytes <= request.largest; bytes *= 8) {
         const std::size_t count = bytes / sizeof(float);
-        fill_inputs(ranks, count);
-        std::vector<double> seconds;
-        for (unsigned i = 0; i < request.repeat; ++i) {
-            const auto begin = Clock::now();
-            reduce_all(ranks, count, request.blocks);
-            seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
-        }
-        std::nth_element(seconds.begin(),
-                         seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2),
-                         seconds.end());
-        const double median = seconds[seconds.size() / 2];
-        const std::size_t here = count_wrong(ranks, count);
-        fmt::print("{:>12} {:>12} {:>12.1f} {:>14.2f} {:>8}\n", bytes, count, median * 1e6,
-                   static_cast<double>(bytes) / median * 1e-9, here);
+        fill(inputs, count);
+        const double seconds = time_all_reduce(comm, first_of(inputs, count),
+                                               first_of(outputs, count), request.repeat);
+        const std::size_t here = count_wrong(outputs, count);
+        const rondo::Schedule schedule = comm.schedule_for(
+            rondo::Collective::all_reduce, rondo::ElementType::f32, rondo::ReduceOp::sum, count);
+        fmt::print("{:>12} {:>12} {:>12.1f} {:>14.2f} {:>8}  {}\n", bytes, count, seconds * 1e6,
+                   static_cast<double>(bytes) / seconds * 1e-9, here, schedule.name);
         wrong += here;
     }
     fmt::print("{}\n", wrong == 0 ? "OK: all results are right"
@@ -157,11 +140,11 @@ std::size_t run(const Request& request) {
 
 int main(int argc, char** argv) {
     CLI::App app{
-        "Sums tensors across GPUs with kernels over peer memory and checks the result.\n"
+        "Sums tensors across GPUs and checks the result.\n"
         "Without a GPU it runs on virtual ones: VGPU_TOPOLOGY=8, dgx_a100, a topology file ...\n"
         "Exit codes: 0 all right, 1 wrong elements, 2 it could not run."};
     Request request;
-    app.add_option("-n,--devices", request.devices, "how many GPUs (default: all, at most 16)")
+    app.add_option("-n,--devices", request.devices, "how many GPUs (default: all)")
         ->check(CLI::PositiveNumber);
     app.add_option("-b,--min-bytes", request.smallest, "smallest size, e.g. 4 or 1M")
         ->transform(CLI::AsSizeValue(false))
@@ -169,7 +152,10 @@ int main(int argc, char** argv) {
     app.add_option("-e,--max-bytes", request.largest, "largest size; sizes grow by 8")
         ->transform(CLI::AsSizeValue(false))
         ->check(CLI::Range(4.0, 1e12));
-    app.add_option("--blocks", request.blocks, "blocks per GPU")->check(CLI::Range(1, 32));
+    app.add_option("-s,--strategy", request.strategy,
+                   "automatic (default), direct, ring, tree(2), centralized, hierarchical_copy(4)");
+    app.add_option("--blocks", request.blocks, "blocks per GPU (default: the library chooses)")
+        ->check(CLI::Range(1, 32));
     app.add_option("--repeat", request.repeat, "runs per size; the median is shown")
         ->check(CLI::Range(1, 1000));
     try {

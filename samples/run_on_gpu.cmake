@@ -1,0 +1,22 @@
+# Run with cmake -P: runs a sample on NVIDIA's runtime, and says so when there is no GPU to run it on.
+#   NAME  of the sample        after --: the program and its arguments
+set(command "")
+set(found OFF)
+foreach(index RANGE 1 ${CMAKE_ARGC})
+  set(argument "${CMAKE_ARGV${index}}")
+  if(found AND index LESS CMAKE_ARGC)
+    list(APPEND command "${argument}")
+  elseif(argument STREQUAL "--")
+    set(found ON)
+  endif()
+endforeach()
+
+execute_process(COMMAND ${command} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+message("${output}${errors}")
+if(NOT result EQUAL 0)
+  if(errors MATCHES "no GPU was found|device [0-9]+ does not exist")
+    message("skipped: samples.${NAME}: no GPU: ${CMAKE_MATCH_0}")
+    return()
+  endif()
+  message(FATAL_ERROR "${NAME} ended with ${result}")
+endif()
