@@ -160,6 +160,7 @@ Work RankHandle::run_rooted(Call call, const void* input, void* output, int root
 // --------------------------------------------------------------------------------
 
 Communicator Communicator::create(const CommunicatorOptions& options) {
+    detail::free_released_cores();
     return Communicator(std::make_shared<Core>(options));
 }
 

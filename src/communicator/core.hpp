@@ -141,6 +141,9 @@ private:
     std::atomic<bool> failed_ = false;
 };
 
+/// Frees communicators that only graphs held, and no graph holds any more.
+void free_released_cores();
+
 /// Elements that a rank's buffers have in a call.
 std::uint64_t input_count(const Call& call, std::uint32_t ranks, std::uint32_t rank);
 std::uint64_t output_count(const Call& call, std::uint32_t ranks, std::uint32_t rank);

@@ -10,14 +10,30 @@
 namespace rondo::detail {
 namespace {
 
+/// What graphs held and hold no more. Their end may not call CUDA, so somebody else must free it:
+/// the next communicator that is made.
+struct Released {
+    std::mutex mutex;
+    std::vector<std::shared_ptr<Core>> cores;
+};
+
+Released& released() {
+    static Released* const list = new Released;  // never destroyed: graphs may end at any time
+    return *list;
+}
+
+void release_from_graph(void* data) {
+    const std::unique_ptr<std::shared_ptr<Core>> owner(static_cast<std::shared_ptr<Core>*>(data));
+    const std::lock_guard lock(released().mutex);
+    released().cores.push_back(std::move(*owner));
+}
+
 /// A graph keeps what it runs alive: the communicator with all its plans.
 void retain_in_graph(StreamRef stream, std::shared_ptr<Core> core) {
     auto owner = std::make_unique<std::shared_ptr<Core>>(std::move(core));
     cudaUserObject_t object = nullptr;
-    check(cudaUserObjectCreate(
-              &object, owner.get(),
-              [](void* data) { delete static_cast<std::shared_ptr<Core>*>(data); }, 1,
-              cudaUserObjectNoDestructorSync),
+    check(cudaUserObjectCreate(&object, owner.get(), release_from_graph, 1,
+                               cudaUserObjectNoDestructorSync),
           "cudaUserObjectCreate");
     owner.release();
     check(
@@ -26,6 +42,14 @@ void retain_in_graph(StreamRef stream, std::shared_ptr<Core> core) {
 }
 
 }  // namespace
+
+void free_released_cores() {
+    std::vector<std::shared_ptr<Core>> cores;
+    {
+        const std::lock_guard lock(released().mutex);
+        cores.swap(released().cores);
+    }
+}
 
 std::byte* Core::Staging::reserve(DeviceId device, std::size_t bytes) {
     if (buffers.empty() || buffers.back().size() < bytes) {

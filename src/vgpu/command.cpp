@@ -44,10 +44,26 @@ void ArgumentBuffer::run(const KernelDescription& description) {
     description.run(pointers);
 }
 
+namespace {
+
+/// A word is copied at once, so that a kernel may wait for it.
+void copy_row(std::byte* destination, const std::byte* source, std::size_t bytes) {
+    if (bytes == sizeof(std::uint32_t) &&
+        reinterpret_cast<std::uintptr_t>(destination) % alignof(std::uint32_t) == 0) {
+        std::uint32_t word = 0;
+        std::memcpy(&word, source, bytes);
+        __atomic_store_n(reinterpret_cast<std::uint32_t*>(destination), word, __ATOMIC_RELEASE);
+        return;
+    }
+    std::memmove(destination, source, bytes);
+}
+
+}  // namespace
+
 void execute_copy(const CopyCommand& command) {
     for (std::size_t z = 0; z < command.depth; ++z) {
         for (std::size_t y = 0; y < command.height; ++y) {
-            std::memmove(
+            copy_row(
                 command.destination + z * command.destination_slice + y * command.destination_pitch,
                 command.source + z * command.source_slice + y * command.source_pitch,
                 command.width);

@@ -27,7 +27,9 @@ Machine::Machine(const Options& options, std::uint64_t generation)
 }
 
 Machine::~Machine() {
-    scheduler_.reset();
+    // Blocks use the pointer until the scheduler has ended: reset() would clear it before that.
+    scheduler_.get_deleter()(scheduler_.get());
+    scheduler_.release();
 }
 
 void Machine::make_device(int index) {

@@ -30,12 +30,12 @@ public:
     template <class T>
     T load(const T* address) const {
         check(address, sizeof(T), vgpu::Access::read, alignof(T));
-        return *address;
+        return __atomic_load_n(address, __ATOMIC_RELAXED);  // the host may look at the same time
     }
     template <class T>
     void store(T* address, T value) const {
         check(address, sizeof(T), vgpu::Access::write, alignof(T));
-        *address = value;
+        __atomic_store_n(address, value, __ATOMIC_RELEASE);
     }
 
     void signal(std::uint32_t* flag, std::uint32_t value) const {

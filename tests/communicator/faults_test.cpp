@@ -1,0 +1,119 @@
+// What can break, on vgpu: devices, links, blocks, any CUDA call. Every case ends in time, with an
+// error that names the cause, and leaks nothing.
+#include <optional>
+
+#include "tests/communicator/fixture.hpp"
+#include "vgpu/control.hpp"
+
+namespace rondo::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Faults : public testing::Test {
+protected:
+    void SetUp() override { vgpu::reset(); }
+    void TearDown() override { vgpu::reset(); }
+
+    /// The error of one all_reduce of three ranks after `damage`.
+    template <class Damage>
+    std::string error_after(Damage damage, const Strategy& strategy = Strategy::ring()) {
+        Communicator comm = Communicator::create(options_of(3, 200ms));
+        const PerReplica<float> value = ramp(3, 10000);
+        comm.all_reduce(ReduceOp::sum, value, {.strategy = strategy}).wait();
+        damage();
+        const auto begin = std::chrono::steady_clock::now();
+        std::string text;
+        try {
+            comm.all_reduce(ReduceOp::sum, value, {.strategy = strategy}).wait();
+        } catch (const Error& error) {
+            text = error.what();
+            EXPECT_FALSE(recoverable(error));
+        }
+        EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
+        EXPECT_NE(comm.status(), nullptr);
+        vgpu::clear_faults();
+        return text;
+    }
+};
+
+TEST_F(Faults, LostDevice) {
+    const std::string error = error_after([] { vgpu::lose_device(1); });
+    EXPECT_NE(error.find("cudaErrorDevicesUnavailable"), std::string::npos) << error;
+    EXPECT_NE(error.find("device 1"), std::string::npos) << error;
+}
+
+TEST_F(Faults, CutLink) {
+    if (!vgpu::options().check) GTEST_SKIP() << "accesses are checked with VGPU_CHECK=1 only";
+    const std::string error = error_after([] { vgpu::cut_link(0, 1); });
+    EXPECT_NE(error.find("cudaErrorNvlinkUncorrectable"), std::string::npos) << error;
+}
+
+TEST_F(Faults, StoppedRank) {
+    for (const Strategy& strategy :
+         {Strategy::ring(), Strategy::tree(2), Strategy::direct(1), Strategy::direct(2)}) {
+        for (const std::uint64_t nth : {0, 1, 4, 9}) {
+            vgpu::reset();
+            const std::string error = error_after(
+                [&] { vgpu::kill_block({.kernel = "program_kernel", .device = 2}, nth); },
+                strategy);
+            EXPECT_NE(error.find("in vain"), std::string::npos)
+                << to_string(strategy) << " " << nth << ": " << error;
+            EXPECT_NE(error.find("rank 2"), std::string::npos)
+                << to_string(strategy) << " " << nth << ": " << error;
+        }
+    }
+}
+
+TEST_F(Faults, SlowRankIsWaitedFor) {
+    Communicator comm = Communicator::create(options_of(3));
+    const PerReplica<float> value = ramp(3, 1000);
+    const std::vector<float> sum = sum_of(value);
+    vgpu::delay_block({.kernel = "program_kernel", .device = 1}, 20ms);
+    comm.all_reduce(ReduceOp::sum, value).wait();
+    EXPECT_EQ(values_of(value[0]), sum);
+    vgpu::clear_faults();
+}
+
+/// Makes the k-th CUDA call fail, for k = 1, 2, ... until nothing fails any more.
+TEST_F(Faults, AnyCudaCallMayFail) {
+    std::uint64_t failures = 0;
+    for (std::uint64_t kth = 1;; ++kth) {
+        const PerReplica<float> value = ramp(3, 1000);
+        const std::vector<float> sum = sum_of(value);
+        const vgpu::Counters before = vgpu::counters();
+        bool failed = false;
+        {
+            std::optional<Communicator> comm;
+            vgpu::fail_any_call(kth, cudaErrorUnknown);
+            try {
+                comm = Communicator::create(options_of(3, 2s));
+                comm->all_reduce(ReduceOp::sum, value, {.strategy = Strategy::tree(2)}).wait();
+            } catch (const CudaError& error) {
+                failed = true;
+                EXPECT_EQ(error.code(), cudaErrorUnknown) << kth << ": " << error.what();
+            } catch (const Error& error) {
+                failed = true;
+                ADD_FAILURE() << "call " << kth << ": " << error.what();
+            }
+            vgpu::fail_any_call(0, cudaSuccess);
+        }
+        const vgpu::Counters after = vgpu::counters();
+        EXPECT_EQ(after.live_allocations, before.live_allocations) << kth;
+        EXPECT_EQ(after.live_streams, before.live_streams) << kth;
+        EXPECT_EQ(after.live_events, before.live_events) << kth;
+        if (!failed) {
+            EXPECT_EQ(values_of(value[2]), sum);
+            break;
+        }
+        ++failures;
+        ASSERT_LT(kth, 5000u);
+    }
+    EXPECT_GT(failures, 100u);
+    Communicator comm = Communicator::create(options_of(3));
+    const PerReplica<float> value = ramp(3, 10);
+    comm.all_reduce(ReduceOp::sum, value).wait();
+}
+
+}  // namespace
+}  // namespace rondo::test

@@ -1,0 +1,78 @@
+// A call that was made before allocates nothing: neither in the library nor on a device.
+#include <cstdlib>
+#include <new>
+
+#include "tests/communicator/fixture.hpp"
+#include "vgpu/control.hpp"
+
+namespace {
+
+thread_local bool inside_runtime = false;
+thread_local std::uint64_t allocations = 0;
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+    if (!inside_runtime) ++allocations;
+    if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
+    throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+
+// The runtime below (vgpu) allocates for itself; what the library does is what counts. The linker
+// leads the library's calls here (--wrap).
+#define RONDO_WRAP(name, parameters, arguments)                  \
+    extern "C" cudaError_t __real_##name parameters;             \
+    extern "C" cudaError_t __wrap_##name parameters {            \
+        const bool before = std::exchange(inside_runtime, true); \
+        const cudaError_t status = __real_##name arguments;      \
+        inside_runtime = before;                                 \
+        return status;                                           \
+    }
+RONDO_WRAP(cudaLaunchKernelExC, (const cudaLaunchConfig_t* config, const void* kernel, void** list),
+           (config, kernel, list))
+RONDO_WRAP(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), (event, stream))
+RONDO_WRAP(cudaEventSynchronize, (cudaEvent_t event), (event))
+RONDO_WRAP(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags),
+           (stream, event, flags))
+RONDO_WRAP(cudaStreamIsCapturing, (cudaStream_t stream, cudaStreamCaptureStatus* status),
+           (stream, status))
+RONDO_WRAP(cudaPointerGetAttributes, (cudaPointerAttributes * attributes, const void* pointer),
+           (attributes, pointer))
+RONDO_WRAP(cudaGetDevice, (int* device), (device))
+RONDO_WRAP(cudaSetDevice, (int device), (device))
+
+namespace rondo::test {
+namespace {
+
+TEST(SteadyState, ARepeatedCallAllocatesNothing) {
+    Communicator comm = Communicator::create(options_of(4));
+    const PerReplica<float> large = ramp(4, 100000);
+    const PerReplica<float> small = ramp(4, 100);
+    const auto call_all = [&] {
+        for (const PerReplica<float>& value : {std::cref(large), std::cref(small)}) {
+            for (const Strategy& strategy : {Strategy(), Strategy::ring(), Strategy::tree(2)}) {
+                comm.all_reduce(ReduceOp::max, value, {.strategy = strategy}).wait();
+            }
+        }
+    };
+    for (int warm_up = 0; warm_up < 3; ++warm_up) call_all();
+    const std::uint64_t host_before = allocations;
+    const vgpu::Counters before = vgpu::counters();
+    for (int repeat = 0; repeat < 20; ++repeat) call_all();
+    EXPECT_EQ(allocations, host_before);
+    const vgpu::Counters after = vgpu::counters();
+    EXPECT_EQ(after.allocations, before.allocations);
+    EXPECT_EQ(after.live_events, before.live_events);
+    EXPECT_EQ(after.launches - before.launches, 20u * 6 * 4);  // one per GPU and call
+    delete new int(7);
+    EXPECT_GT(allocations, host_before);  // the counter counts
+}
+
+}  // namespace
+}  // namespace rondo::test
