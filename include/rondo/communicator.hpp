@@ -226,7 +226,8 @@ public:
     /// Every replica gets the reduction of all, in place.
     template <class T>
     Work all_reduce(ReduceOp op, const PerReplica<T>& values, const CallOptions& options = {}) {
-        return all_reduce(op, PerReplica<const T>(values), values, options);
+        return run({.collective = Collective::all_reduce, .type = element_type_of<T>, .op = op},
+                   views(values), views(values, true), options);
     }
     template <class T>
     Work all_reduce(ReduceOp op, const PerReplica<const T>& inputs, const PerReplica<T>& outputs,

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "communicator/failure.hpp"
 #include "cuda/check.hpp"
 #include "cuda/device_guard.hpp"
 #include "cuda/graph.hpp"
@@ -195,17 +194,18 @@ void Core::throw_if_unusable() {
     }
 }
 
-std::string Core::describe_flag(std::uint32_t number) {
+MissingFlag Core::describe_flag(std::uint32_t number) {
     const std::lock_guard lock(plans_mutex_);
     for (const auto& cached : plans_) {
         const Plan& plan = *cached->plan;
         if (number >= plan.first_flag_number() &&
             number - plan.first_flag_number() < plan.flag_count()) {
-            return fmt::format("{} ({} by {})", describe(plan.flag(number)),
-                               to_string(plan.schedule().collective), plan.schedule().name);
+            return {fmt::format("{} ({} by {})", describe(plan.flag(number)),
+                                to_string(plan.schedule().collective), plan.schedule().name),
+                    plan.flag(number).writer_rank};
         }
     }
-    return fmt::format("flag {}", number);
+    return {fmt::format("flag {}", number), 0};
 }
 
 }  // namespace rondo::detail

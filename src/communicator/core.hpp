@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "communicator/connections.hpp"
+#include "communicator/failure.hpp"
 #include "communicator/machine.hpp"
 #include "communicator/plan.hpp"
 #include "cuda/event.hpp"
@@ -125,7 +126,7 @@ private:
     Schedule build_schedule(const PlanKey& key) const;
     kernels::ProgramArguments arguments_of(const Call& call, const CachedPlan& plan,
                                            std::uint32_t rank, const RankBuffers& buffers) const;
-    std::string describe_flag(std::uint32_t number);
+    MissingFlag describe_flag(std::uint32_t number);
     void load_kernels() const;
 
     const CommunicatorOptions options_;

@@ -40,30 +40,55 @@ std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
     throw MismatchError(text + ". Nothing was written.");
 }
 
-std::string describe_wait(const kernels::FailureRecord& record,
-                          const FlagDescriber& describe_flag) {
+MissingFlag missing_flag(const kernels::FailureRecord& record, std::uint32_t rank,
+                         const FlagDescriber& describe_flag) {
     if (record.flag_number == kernels::go_flag_number) {
-        return "its own lane 0 to enter";
+        return {"its own lane 0 to enter", rank};
     }
     if (record.flag_number < kernels::first_program_flag) {
-        return fmt::format("rank {} to enter the call", record.flag_number);
+        return {fmt::format("rank {} to enter the call", record.flag_number), record.flag_number};
     }
     return describe_flag(record.flag_number);
 }
 
-void throw_timeout(const Machine& machine, const Connections& connections, std::uint32_t rank,
-                   const FlagDescriber& describe_flag) {
-    for (std::uint32_t lane = 0; lane < kernels::max_lanes; ++lane) {
-        const kernels::FailureRecord& record = connections.report(rank).records[lane];
+/// The first failed wait of a rank, or null. With `timed_out`: only one that reached its deadline.
+const kernels::FailureRecord* failed_wait(const Connections& connections, std::uint32_t rank,
+                                          bool timed_out) {
+    for (const kernels::FailureRecord& record : connections.report(rank).records) {
         const auto reason =
             static_cast<kernels::WaitFailure>(kernels::load_acquire(&record.reason));
-        if (reason == kernels::WaitFailure::timed_out) {
-            throw TimeoutError(fmt::format(
-                "rank {} (device {}), lane {} waited {:.3f} s in vain for {}; {}", rank,
-                machine.device(rank).value(), lane, static_cast<double>(record.waited_ns) * 1e-9,
-                describe_wait(record, describe_flag), kernels::describe(record)));
+        if (reason == kernels::WaitFailure::timed_out ||
+            (!timed_out && reason == kernels::WaitFailure::aborted)) {
+            return &record;
         }
     }
+    return nullptr;
+}
+
+/// Begins with the rank whose deadline passed and goes on with whom it waited for, as far as that
+/// one waited too: the last one named is the one that stopped.
+void throw_timeout(const Machine& machine, const Connections& connections, std::uint32_t rank,
+                   const FlagDescriber& describe_flag) {
+    const kernels::FailureRecord* record = failed_wait(connections, rank, true);
+    if (record == nullptr) {
+        return;
+    }
+    std::string text = fmt::format("rank {} (device {}), lane {} waited {:.3f} s in vain for ",
+                                   rank, machine.device(rank).value(), record->block,
+                                   static_cast<double>(record->waited_ns) * 1e-9);
+    const std::string details = kernels::describe(*record);
+    std::vector<bool> seen(machine.ranks());
+    while (record != nullptr && !seen[rank]) {
+        seen[rank] = true;
+        const MissingFlag missing = missing_flag(*record, rank, describe_flag);
+        text += missing.text;
+        rank = missing.rank;
+        record = failed_wait(connections, rank, false);
+        if (record != nullptr && !seen[rank]) {
+            text += ", which waited for ";
+        }
+    }
+    throw TimeoutError(fmt::format("{} ({})", text, details));
 }
 
 }  // namespace

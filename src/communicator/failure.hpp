@@ -11,8 +11,14 @@ namespace rondo {
 /// "all_reduce of 1024 x f32, sum"
 std::string describe(const kernels::Signature& signature);
 
+/// What a flag of a plan is, in words, and the rank that should have raised it.
+struct MissingFlag {
+    std::string text;
+    std::uint32_t rank = 0;
+};
+
 /// Describes a flag of a plan by its number in reports.
-using FlagDescriber = std::function<std::string(std::uint32_t number)>;
+using FlagDescriber = std::function<MissingFlag(std::uint32_t number)>;
 
 /// Throws MismatchError, TimeoutError or AbortedError when a kernel has reported a failure.
 /// The same reports give the same text, whichever rank asks.
