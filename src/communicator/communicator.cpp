@@ -203,7 +203,7 @@ Work Communicator::enqueue_all(const Call& call, std::span<const RankBuffers> bu
     for (std::uint32_t rank = 0; rank < buffers.size(); ++rank) {
         core_->check_call(call, rank, buffers[rank]);
     }
-    const detail::CachedPlan& plan = core_->plan_for(call);
+    detail::CachedPlan& plan = core_->plan_for(call);
     const std::lock_guard lock(Core::launch_mutex());
     Work work(core_, nullptr);
     detail::Pending** next = &work.first_;

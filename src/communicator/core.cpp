@@ -104,7 +104,7 @@ std::mutex& Core::launch_mutex() {
     return mutex;
 }
 
-const CachedPlan& Core::plan_for(const Call& call) {
+CachedPlan& Core::plan_for(const Call& call) {
     const PlanKey key = key_of(call);
     const std::lock_guard lock(plans_mutex_);
     const std::uint64_t hash = key.hash();

@@ -69,12 +69,12 @@ public:
     void check_call(const Call& call, std::uint32_t rank, const RankBuffers& buffers);
 
     /// The plan of a call, made now when there is none. Throws InvalidArgument or Unsupported.
-    const CachedPlan& plan_for(const Call& call);
+    CachedPlan& plan_for(const Call& call);
     std::uint32_t add_schedule(Schedule schedule);
 
     /// Enqueues one rank's part. When that fails, all ranks end with the cause. Null when the
     /// stream is being captured.
-    Pending* enqueue(const Call& call, const CachedPlan& plan, std::uint32_t rank,
+    Pending* enqueue(const Call& call, CachedPlan& plan, std::uint32_t rank,
                      const RankBuffers& buffers);
     void release(Pending* pending) noexcept;
 
@@ -117,6 +117,8 @@ private:
         Staging output;
     };
 
+    Pending* enqueue_locked(const Call& call, CachedPlan& plan, std::uint32_t rank,
+                            const RankBuffers& buffers, StreamRef stream, bool capturing);
     Pending* take(std::uint32_t rank, bool with_table);
     const kernels::Segments* write_table(Pending& pending, std::span<const Segment> segments,
                                          const std::byte* staged_input, std::byte* staged_output,

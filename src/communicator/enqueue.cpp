@@ -130,16 +130,43 @@ const kernels::Segments* Core::write_table(Pending& pending, std::span<const Seg
     return reinterpret_cast<const kernels::Segments*>(seen);
 }
 
-Pending* Core::enqueue(const Call& call, const CachedPlan& cached, std::uint32_t rank,
+Pending* Core::enqueue(const Call& call, CachedPlan& cached, std::uint32_t rank,
                        const RankBuffers& buffers) try {
-    const DeviceId device = machine_.device(rank);
-    const StreamRef stream(device, buffers.stream);
-    RankRecord& record = *records_[rank];
-    const std::lock_guard lock(record.mutex);
-    const DeviceGuard guard(device);  // once, for everything below
+    const StreamRef stream(machine_.device(rank), buffers.stream);
+    const std::lock_guard lock(records_[rank]->mutex);
+    const DeviceGuard guard(stream.device());  // once, for everything below
     const bool capturing = stream.capturing();
+    try {
+        return enqueue_locked(call, cached, rank, buffers, stream, capturing);
+    } catch (...) {
+        // What is in the stream already ends now, before anybody frees what it uses.
+        fail(std::current_exception());
+        if (!capturing) {
+            cudaStreamSynchronize(stream.get());
+        }
+        throw;
+    }
+} catch (...) {
+    fail(std::current_exception());
+    throw;
+}
+
+Pending* Core::enqueue_locked(const Call& call, CachedPlan& cached, std::uint32_t rank,
+                              const RankBuffers& buffers, StreamRef stream, bool capturing) {
+    const DeviceId device = stream.device();
+    RankRecord& record = *records_[rank];
     if (!capturing && record.last != nullptr && !(record.last->stream == stream)) {
         stream.wait(record.last->event);
+    }
+    if (!cached.plan->is_uploaded(rank)) {
+        if (capturing) {  // must not become a part of the graph
+            const RelaxedCaptureMode relaxed;
+            const Stream own(device);
+            cached.plan->upload(rank, own);
+            own.synchronize();
+        } else {
+            cached.plan->upload(rank, stream);
+        }
     }
     kernels::ProgramArguments arguments = arguments_of(call, cached, rank, buffers);
     const std::size_t element = size_of(call.type);
@@ -207,9 +234,6 @@ Pending* Core::enqueue(const Call& call, const CachedPlan& cached, std::uint32_t
     pending->references = 2;
     owner.release();
     return pending;
-} catch (...) {
-    fail(std::current_exception());
-    throw;
 }
 
 /// With a table: one whose earlier call has ended, since the table will be written anew.

@@ -98,14 +98,17 @@ Plan::Plan(const Machine& machine, Schedule schedule, const PlanOptions& options
         ranks_.push_back({.flags = DeviceBuffer<std::uint32_t>(
                               device, layout.flag_bytes[rank] / sizeof(std::uint32_t)),
                           .slots = DeviceBuffer<std::byte>(device, layout.slot_bytes[rank]),
-                          .image = DeviceBuffer<std::byte>(device, 0)});
+                          .image = DeviceBuffer<std::byte>(device, 0),
+                          .first_flags = PinnedBuffer<std::uint32_t>(
+                              device, layout.flag_bytes[rank] / sizeof(std::uint32_t)),
+                          .first_image = PinnedBuffer<std::byte>(device, 0)});
     }
     if (layout.host_bytes != 0) {
         host_memory_.emplace_back(machine.device(0), layout.host_bytes);
     }
     find_staged_buffers(machine);
     for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank) {
-        upload(machine, rank, layout);
+        make_image(machine, rank, layout);
     }
 }
 
@@ -127,12 +130,11 @@ void Plan::find_staged_buffers(const Machine& machine) {
     }
 }
 
-void Plan::upload(const Machine& machine, std::uint32_t rank, const Layout& layout) {
+void Plan::make_image(const Machine& machine, std::uint32_t rank, const Layout& layout) {
     const DeviceId device = machine.device(rank);
     std::byte* const host =
         host_memory_.empty() ? nullptr : host_memory_[0].device_span(device).data();
     Placement placement{.flags = {}, .slots = {}, .first_flag_number = options_.first_flag_number};
-    std::vector<std::uint32_t> own_flags(ranks_[rank].flags.size());
     for (std::size_t i = 0; i < flags_.size(); ++i) {
         const Layout::Place& place = layout.flags[i];
         std::byte* const base =
@@ -142,7 +144,7 @@ void Plan::upload(const Machine& machine, std::uint32_t rank, const Layout& layo
         if (place.on_host) {
             std::memcpy(host_memory_[0].data() + place.offset, &start, sizeof(start));
         } else if (place.rank == rank) {
-            own_flags[place.offset / sizeof(std::uint32_t)] = start;
+            ranks_[rank].first_flags[place.offset / sizeof(std::uint32_t)] = start;
         }
     }
     for (const Layout::Place& place : layout.slots) {
@@ -173,10 +175,15 @@ void Plan::upload(const Machine& machine, std::uint32_t rank, const Layout& layo
     image.replace(header, program);
     memory.program = reinterpret_cast<const kernels::Program*>(base + header);
     memory.lanes = static_cast<std::uint32_t>(lowered.lanes.size());
-    const Stream stream(device);
-    copy(stream, memory.image.span(), image.bytes());
-    copy(stream, memory.flags.span(), std::span<const std::uint32_t>(own_flags));
-    stream.synchronize();
+    memory.first_image = PinnedBuffer<std::byte>(device, image.bytes().size());
+    std::ranges::copy(image.bytes(), memory.first_image.data());
+}
+
+void Plan::upload(std::uint32_t rank, StreamRef stream) {
+    RankMemory& memory = ranks_[rank];
+    copy(stream, memory.image.span(), std::span<const std::byte>(memory.first_image.span()));
+    copy(stream, memory.flags.span(), std::span<const std::uint32_t>(memory.first_flags.span()));
+    memory.uploaded = true;
 }
 
 Cut Plan::cut(std::uint64_t count, std::uint64_t element_bytes) const {

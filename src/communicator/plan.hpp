@@ -29,7 +29,8 @@ struct Cut {
 };
 
 /// Serves every count, type and pointer. Its memory lives as long as it does; nothing is allocated
-/// after construction.
+/// after construction. Construction puts nothing into a stream: kernels of other ranks may be
+/// waiting there already.
 class Plan {
 public:
     /// Throws InvalidArgument when the schedule can't be proved.
@@ -41,6 +42,11 @@ public:
     /// A peer that can't reach the rank's device touches this buffer, so it must be in host memory.
     bool input_is_staged(std::uint32_t rank) const { return ranks_[rank].input_staged; }
     bool output_is_staged(std::uint32_t rank) const { return ranks_[rank].output_staged; }
+
+    /// Puts the rank's program and flags in place, in the order of the stream, before its first
+    /// use.
+    void upload(std::uint32_t rank, StreamRef stream);
+    bool is_uploaded(std::uint32_t rank) const { return ranks_[rank].uploaded; }
 
     /// `count` elements in all, of `element_bytes` each. Throws InvalidArgument when there are too
     /// many chunks to count.
@@ -57,6 +63,9 @@ private:
         DeviceBuffer<std::uint32_t> flags;
         DeviceBuffer<std::byte> slots;
         DeviceBuffer<std::byte> image;
+        PinnedBuffer<std::uint32_t> first_flags;  ///< what is uploaded
+        PinnedBuffer<std::byte> first_image;
+        bool uploaded = false;
         const kernels::Program* program = nullptr;
         std::uint32_t lanes = 0;
         bool input_staged = false;
@@ -65,7 +74,7 @@ private:
     struct Layout;
 
     void find_staged_buffers(const Machine& machine);
-    void upload(const Machine& machine, std::uint32_t rank, const Layout& layout);
+    void make_image(const Machine& machine, std::uint32_t rank, const Layout& layout);
 
     Schedule schedule_;
     PlanOptions options_;
