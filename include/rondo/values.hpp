@@ -28,8 +28,11 @@ class Tensor {
 public:
     /// Does not own: the memory must outlive its use.
     Tensor(int device, T* data, std::size_t size) : device_(device), data_(data), size_(size) {}
-    /// Owns uninitialised memory.
+    /// Owns uninitialised memory. Throws InvalidArgument for more bytes than there are addresses.
     static Tensor allocate(int device, std::size_t size) requires(!std::is_const_v<T>) {
+        if (size > static_cast<std::size_t>(-1) / sizeof(T)) {
+            throw InvalidArgument("a tensor can't have " + std::to_string(size) + " elements");
+        }
         auto memory = detail::allocate_device_memory(device, size * sizeof(T));
         Tensor tensor(device, static_cast<T*>(memory.get()), size);
         tensor.owner_ = std::move(memory);

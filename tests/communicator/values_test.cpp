@@ -109,6 +109,12 @@ TEST(BatchReduce, DestinationsThatDifferGoOneByOne) {
     EXPECT_TRUE(comm.batch_reduce<float>(ReduceOp::sum, {}).empty());
 }
 
+TEST(Values, SizesThatNoMemoryHasAreRefused) {
+    EXPECT_THROW(Tensor<float>::allocate(0, std::size_t{1} << 62),
+                 InvalidArgument);  // 0 bytes, modulo 2^64
+    EXPECT_THROW(Tensor<float>::allocate(0, std::size_t{1} << 50), CudaError);
+}
+
 TEST(Values, WrongOnesAreNamed) {
     Communicator comm = Communicator::create(options_of(3));
     const PerReplica<float> value = ramp(3, 10);
