@@ -57,7 +57,7 @@ private:
         }
     }
 
-    // ---- entry -------------------------------------------------------------------------------
+    // ---- entry
 
     /// Lane 0: publishes the call, waits for all ranks, compares, and lets the other lanes go.
     RONDO_DEVICE bool enter() {
@@ -149,7 +149,7 @@ private:
         return arguments_.incoming[rank]->entries[parity_];
     }
 
-    // ---- steps -------------------------------------------------------------------------------
+    // ---- steps
 
     RONDO_DEVICE bool run_step(const ProgramStep& step, std::uint32_t chunk) {
         const std::uint32_t position = epoch_ + chunk;

@@ -196,6 +196,19 @@ public:
             input, output, options);
     }
 
+    /// To one other rank, which must receive as many elements of the same type. Only these two take
+    /// part. What is sent from one rank to another arrives in the order of the calls. Two ranks
+    /// that both send first and then receive, on one stream each, wait for each other until the
+    /// deadline.
+    template <class T>
+    Work send(const T* input, std::size_t count, int to, const CallOptions& options = {}) const {
+        return run_link(element_type_of<T>, input, nullptr, count, rank(), to, options);
+    }
+    template <class T>
+    Work receive(T* output, std::size_t count, int from, const CallOptions& options = {}) const {
+        return run_link(element_type_of<T>, nullptr, output, count, from, rank(), options);
+    }
+
 private:
     friend class Communicator;
     RankHandle(std::shared_ptr<detail::Core> core, std::uint32_t rank)
@@ -205,6 +218,8 @@ private:
     Work run(detail::Call call, const void* input, void* output, const CallOptions& options) const;
     Work run_rooted(detail::Call call, const void* input, void* output, int root,
                     const CallOptions& options) const;
+    Work run_link(ElementType type, const void* input, void* output, std::uint64_t count, int from,
+                  int to, const CallOptions& options) const;
 
     std::shared_ptr<detail::Core> core_;
     std::uint32_t rank_;

@@ -5,13 +5,15 @@
 #include <numeric>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "communicator/call_options.hpp"
 #include "communicator/core.hpp"
 
 namespace rondo {
 
+using detail::buffers_of;
 using detail::Call;
+using detail::check_options;
 using detail::Core;
 using detail::RankBuffers;
 using detail::View;
@@ -36,45 +38,9 @@ std::uint32_t checked_rank(const Core& core, int rank, const char* what) {
     return static_cast<std::uint32_t>(rank);
 }
 
-/// Options of a call of `ranks` ranks: each list has one element per rank or none.
-void check_options(const CallOptions& options, std::size_t ranks, ReduceOp op) {
-    const auto check_size = [ranks](std::size_t size, const char* what) {
-        if (size != 0 && size != ranks) {
-            throw InvalidArgument(fmt::format("{} {} were given for {} ranks", size, what, ranks));
-        }
-    };
-    check_size(options.streams.size(), "streams");
-    check_size(options.factors.size(), "factors");
-    if (!options.factors.empty() && op != ReduceOp::premul_sum) {
-        throw InvalidArgument(
-            fmt::format("factors are for premul_sum, the operator is {}", to_string(op)));
-    }
-}
-
-RankBuffers buffers_of(const CallOptions& options, std::size_t index, const void* input,
-                       void* output) {
-    return {.input = input,
-            .output = output,
-            .stream = options.streams.empty() ? cudaStreamLegacy : options.streams[index],
-            .factor = options.factors.empty() ? 1 : options.factors[index]};
-}
-
-void apply(Call& call, const CallOptions& options, const Core& core) {
-    call.strategy = options.strategy.value_or(core.options().strategy);
-    call.schedule = options.schedule;
-    if (!call.counts.empty()) {
-        if (call.counts.size() != core.machine().ranks()) {
-            throw InvalidArgument(fmt::format("{} counts were given for {} ranks",
-                                              call.counts.size(), core.machine().ranks()));
-        }
-        call.count = std::accumulate(call.counts.begin(), call.counts.end(), std::uint64_t{0});
-    }
-}
-
 }  // namespace
 
 // ---- Work
-// ----------------------------------------------------------------------------------------
 
 Work::Work(std::shared_ptr<Core> core, detail::Pending* first)
     : core_(std::move(core)), first_(first) {}
@@ -127,7 +93,6 @@ std::exception_ptr Work::error() const {
 }
 
 // ---- RankHandle
-// ----------------------------------------------------------------------------------
 
 int RankHandle::device() const {
     return core_->machine().device(rank_).value();
@@ -156,8 +121,24 @@ Work RankHandle::run_rooted(Call call, const void* input, void* output, int root
     return run(call, input, output, options);
 }
 
+Work RankHandle::run_link(ElementType type, const void* input, void* output, std::uint64_t count,
+                          int from, int to, const CallOptions& options) const {
+    core_->throw_if_unusable();
+    const std::uint32_t sender = checked_rank(*core_, from, "the sending rank");
+    const std::uint32_t receiver = checked_rank(*core_, to, "the receiving rank");
+    if (sender == receiver) {
+        throw InvalidArgument(fmt::format("rank {} can not send to itself", sender));
+    }
+    static constexpr std::uint32_t receiver_only = 1;
+    const RankHandle end(core_->link(sender, receiver), rank_ == sender ? 0 : 1);
+    return end.run({.collective = Collective::broadcast,
+                    .type = type,
+                    .count = count,
+                    .destinations = std::span(&receiver_only, 1)},
+                   input, output, options);
+}
+
 // ---- Communicator
-// --------------------------------------------------------------------------------
 
 Communicator Communicator::create(const CommunicatorOptions& options) {
     detail::free_released_cores();
@@ -272,127 +253,6 @@ Work Communicator::run(Call call, std::span<const View> inputs, std::span<const 
     }
     apply(call, options, *core_);
     return enqueue_all(call, buffers);
-}
-
-// ---- results on destinations
-// -----------------------------------------------------------------------
-
-namespace {
-
-std::uint32_t rank_of_device(const Core& core, int device, const char* what) {
-    const std::vector<int>& devices = core.options().devices;
-    const auto found = std::find(devices.begin(), devices.end(), device);
-    if (found == devices.end()) {
-        throw InvalidArgument(
-            fmt::format("{} {} is not in the communicator, which has {}", what, device, devices));
-    }
-    return static_cast<std::uint32_t>(found - devices.begin());
-}
-
-}  // namespace
-
-bool Communicator::covers_all(const std::vector<int>& devices) const {
-    return std::ranges::all_of(core_->options().devices, [&](int device) {
-        return std::find(devices.begin(), devices.end(), device) != devices.end();
-    });
-}
-
-void Communicator::check_component(int device, std::size_t rank, std::size_t size,
-                                   std::size_t expected) const {
-    const int own = core_->machine().device(static_cast<std::uint32_t>(rank)).value();
-    if (device != own) {
-        throw InvalidArgument(fmt::format("component {} of a value is on device {}, the rank on {}",
-                                          rank, device, own));
-    }
-    if (size != expected) {
-        throw InvalidArgument(fmt::format("component {} of a value has {} elements, the first {}",
-                                          rank, size, expected));
-    }
-}
-
-std::vector<int> Communicator::result_devices(const Destinations& destinations) const {
-    if (destinations.devices().empty()) {
-        throw InvalidArgument("destinations can not be empty");
-    }
-    std::vector<int> devices;
-    for (const int device : destinations.devices()) {
-        rank_of_device(*core_, device, "destination device");
-        if (std::find(devices.begin(), devices.end(), device) == devices.end()) {
-            devices.push_back(device);
-        }
-    }
-    return devices;
-}
-
-void Communicator::reduce_into(Call call, std::span<const View> inputs,
-                               std::span<const View> outputs, const CallOptions& options) {
-    core_->throw_if_unusable();
-    const Machine& machine = core_->machine();
-    check_options(options, machine.ranks(), call.op);
-    if (inputs.empty()) {
-        throw InvalidArgument("a value without components can not be reduced");
-    }
-    if (inputs.size() == 1) {  // the reduction of one value is the value
-        call.collective = Collective::broadcast;
-        call.op = ReduceOp::sum;
-        call.root = rank_of_device(*core_, inputs[0].device, "the value's device");
-    } else if (inputs.size() != machine.ranks()) {
-        throw InvalidArgument(
-            fmt::format("{} inputs were given for {} ranks", inputs.size(), machine.ranks()));
-    }
-    call.count = inputs[0].size;
-    std::vector<RankBuffers> buffers(machine.ranks());
-    for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank) {
-        const void* input = inputs.size() == 1 ? nullptr : inputs[rank].data;
-        buffers[rank] = buffers_of(options, rank, input, nullptr);
-        if (inputs.size() != 1) {
-            check_component(inputs[rank].device, rank, inputs[rank].size, call.count);
-        }
-    }
-    if (inputs.size() == 1) {
-        buffers[call.root].input = inputs[0].data;
-    }
-    std::vector<std::uint32_t> destinations;
-    for (const View& output : outputs) {
-        const std::uint32_t rank = rank_of_device(*core_, output.device, "destination device");
-        buffers[rank].output = output.data;
-        destinations.push_back(rank);
-    }
-    if (call.collective == Collective::reduce) {
-        call.root = destinations.front();
-    }
-    std::ranges::sort(destinations);
-    if (call.collective == Collective::reduce && destinations.size() == machine.ranks()) {
-        call.collective = Collective::all_reduce;
-        call.root = 0;
-    } else {
-        call.destinations = destinations;
-    }
-    apply(call, options, *core_);
-    Work work = enqueue_all(call, buffers);
-    if (options.work != nullptr) {
-        *options.work = std::move(work);
-    }
-}
-
-void Communicator::run_batch(Call call, std::span<const detail::Segment> segments,
-                             std::size_t segments_per_rank, const CallOptions& options) {
-    core_->throw_if_unusable();
-    const std::uint32_t ranks = core_->machine().ranks();
-    check_options(options, ranks, call.op);
-    std::vector<RankBuffers> buffers(ranks);
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        buffers[rank] = buffers_of(options, rank, nullptr, nullptr);
-        buffers[rank].segments = segments.subspan(rank * segments_per_rank, segments_per_rank);
-    }
-    for (const detail::Segment& segment : buffers[0].segments) {
-        call.count += segment.count;
-    }
-    apply(call, options, *core_);
-    Work work = enqueue_all(call, buffers);
-    if (options.work != nullptr) {
-        *options.work = std::move(work);
-    }
 }
 
 }  // namespace rondo

@@ -130,6 +130,19 @@ CachedPlan& Core::plan_for(const Call& call) {
     return *plans_.back();
 }
 
+std::shared_ptr<Core> Core::link(std::uint32_t from, std::uint32_t to) {
+    const std::lock_guard lock(links_mutex_);
+    std::shared_ptr<Core>& known = links_[{from, to}];
+    if (known == nullptr) {
+        CommunicatorOptions options = options_;
+        options.devices = {machine_.device(from).value(), machine_.device(to).value()};
+        options.strategy = Strategy::centralized();
+        const RelaxedCaptureMode relaxed;
+        known = std::make_shared<Core>(options);
+    }
+    return known;
+}
+
 std::uint32_t Core::add_schedule(Schedule schedule) {
     require_verified(schedule);
     if (schedule.ranks != machine_.ranks()) {
@@ -164,6 +177,10 @@ void Core::fail(std::exception_ptr cause) noexcept {
 
 void Core::abort() {
     fail(std::make_exception_ptr(AbortedError("abort() was called")));
+    const std::lock_guard lock(links_mutex_);
+    for (const auto& [ranks, link] : links_) {
+        link->abort();
+    }
 }
 
 std::exception_ptr Core::failure() {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -72,6 +73,10 @@ public:
     CachedPlan& plan_for(const Call& call);
     std::uint32_t add_schedule(Schedule schedule);
 
+    /// The communicator of two ranks, sender and receiver, for what they send each other. It is
+    /// made when it is first needed and ends with this one.
+    std::shared_ptr<Core> link(std::uint32_t from, std::uint32_t to);
+
     /// Enqueues one rank's part. When that fails, all ranks end with the cause. Null when the
     /// stream is being captured.
     Pending* enqueue(const Call& call, CachedPlan& plan, std::uint32_t rank,
@@ -139,6 +144,8 @@ private:
     std::vector<std::unique_ptr<CachedPlan>> plans_;
     std::vector<Schedule> schedules_;
     std::uint32_t next_flag_number_;
+    std::mutex links_mutex_;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::shared_ptr<Core>> links_;
     std::mutex failure_mutex_;
     std::exception_ptr failure_;
     std::atomic<bool> failed_ = false;

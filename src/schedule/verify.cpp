@@ -2,6 +2,7 @@
 // execution finds every deadlock; the clocks carry only what the flags guarantee, so it finds every
 // race too, whatever order it happens to run the lanes in.
 #include "rondo/schedule.hpp"
+#include "schedule/symbols.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,65 +13,6 @@
 
 namespace rondo {
 namespace {
-
-using Clock = std::vector<std::uint32_t>;
-
-void join(Clock& clock, const Clock& other) {
-    for (std::size_t i = 0; i < clock.size(); ++i) {
-        clock[i] = std::max(clock[i], other[i]);
-    }
-}
-
-/// Ranks, as bits.
-class RankSet {
-public:
-    RankSet() = default;
-    explicit RankSet(std::uint32_t ranks) : words_((ranks + 63) / 64) {}
-
-    void insert(std::uint32_t rank) { words_[rank / 64] |= std::uint64_t{1} << rank % 64; }
-    /// False when the two have a rank in common.
-    bool merge(const RankSet& other) {
-        for (std::size_t i = 0; i < words_.size(); ++i) {
-            if ((words_[i] & other.words_[i]) != 0) {
-                return false;
-            }
-            words_[i] |= other.words_[i];
-        }
-        return true;
-    }
-    bool operator==(const RankSet&) const = default;
-    std::vector<std::uint32_t> members() const {
-        std::vector<std::uint32_t> ranks;
-        for (std::uint32_t rank = 0; rank < words_.size() * 64; ++rank) {
-            if ((words_[rank / 64] >> rank % 64 & 1) != 0) {
-                ranks.push_back(rank);
-            }
-        }
-        return ranks;
-    }
-
-private:
-    std::vector<std::uint64_t> words_;
-};
-
-/// What a piece of memory holds: the sum of contributions to one chunk of one unit in one call.
-struct Value {
-    bool known = false;
-    bool finished = false;
-    std::uint32_t call = 0;
-    std::uint32_t unit = 0;
-    std::uint32_t chunk = 0;
-    RankSet from;
-
-    bool same_place(const Value& other) const {
-        return call == other.call && unit == other.unit && chunk == other.chunk;
-    }
-    std::string print() const {
-        return !known ? "nothing"
-                      : fmt::format("contributions {} to unit {}, chunk {}{}", from.members(), unit,
-                                    chunk, finished ? ", finished" : "");
-    }
-};
 
 struct Access {
     std::uint32_t lane;
@@ -144,7 +86,6 @@ private:
     }
 
     // ---- rates: per chunk, as much comes out of a link as goes in
-    // --------------------------------
 
     struct Rate {
         std::uint32_t sent = 0;
@@ -184,7 +125,6 @@ private:
     }
 
     // ---- buffers
-    // ---------------------------------------------------------------------------------
 
     bool owns(std::uint32_t rank, std::uint32_t unit) const {
         return schedule_.unit_owners[unit] == rank;
@@ -242,7 +182,6 @@ private:
     }
 
     // ---- execution
-    // -------------------------------------------------------------------------------
 
     template <class... Arguments>
     [[noreturn]] void fail(fmt::format_string<Arguments...> text, Arguments&&... arguments) const {
@@ -424,7 +363,6 @@ private:
     }
 
     // ---- order of accesses
-    // -----------------------------------------------------------------------
 
     bool before_now(const Access& access) const {
         return access.time <= clocks_[lane_][access.lane];
@@ -460,7 +398,6 @@ private:
     }
 
     // ---- the end of a call
-    // -----------------------------------------------------------------------
 
     void check_outputs() const {
         for (std::uint32_t rank = 0; rank < schedule_.ranks; ++rank) {

@@ -147,6 +147,62 @@ TEST(Ranks, AbortEndsWhatWaits) {
     EXPECT_NE(work.error(), nullptr);
 }
 
+TEST(Ranks, SendAndReceive) {
+    for (const int ranks : {2, 4}) {
+        Communicator comm = Communicator::create(options_of(ranks));
+        const PerReplica<float> value = ramp(ranks, 3000);
+        std::vector<Tensor<float>> received;
+        for (int rank = 0; rank < ranks; ++rank) {
+            received.push_back(tensor_on(rank, std::vector<float>(3000)));
+        }
+        // Around in a circle, from one thread; a rank sends and receives on streams of their own.
+        std::vector<cudaStream_t> streams(static_cast<std::size_t>(2 * ranks));
+        for (int i = 0; i < 2 * ranks; ++i) {
+            expect_success(cudaSetDevice(i / 2));
+            expect_success(cudaStreamCreateWithFlags(&streams[static_cast<std::size_t>(i)],
+                                                     cudaStreamNonBlocking));
+        }
+        std::vector<Work> works;
+        for (int round = 0; round < 3; ++round) {
+            for (int rank = 0; rank < ranks; ++rank) {
+                const auto r = static_cast<std::size_t>(rank);
+                const int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
+                works.push_back(comm.rank(rank).send(value[r].data(), 3000, next,
+                                                     {.streams = {&streams[2 * r], 1}}));
+                works.push_back(comm.rank(rank).receive(received[r].data(), 3000, before,
+                                                        {.streams = {&streams[2 * r + 1], 1}}));
+            }
+        }
+        for (Work& work : works) work.wait();
+        for (int rank = 0; rank < ranks; ++rank) {
+            const auto before = static_cast<std::size_t>((rank + ranks - 1) % ranks);
+            EXPECT_EQ(values_of(received[static_cast<std::size_t>(rank)]),
+                      values_of(value[before]));
+        }
+        for (cudaStream_t stream : streams) expect_success(cudaStreamDestroy(stream));
+        EXPECT_NE(error_of<InvalidArgument>([&] {
+                      comm.rank(1).send(value[1].data(), 1, 1);
+                  }).find("can not send to itself"),
+                  std::string::npos);
+        EXPECT_NE(error_of<InvalidArgument>([&] {
+                      comm.rank(1).receive(received[1].data(), 1, 9);
+                  }).find("the sending rank is 9"),
+                  std::string::npos);
+    }
+}
+
+TEST(Ranks, AReceiverThatExpectsAnotherCountIsNamed) {
+    Communicator comm = Communicator::create(options_of(2));
+    const PerReplica<float> value = ramp(2, 100);
+    const std::vector<float> before = values_of(value[1]);
+    Work send = comm.rank(0).send(value[0].data(), 100, 1);
+    Work receive = comm.rank(1).receive(value[1].data(), 50, 0);
+    EXPECT_NE(error_of<MismatchError>([&] { send.wait(); }).find("broadcast of 50 x f32"),
+              std::string::npos);
+    EXPECT_THROW(receive.wait(), MismatchError);
+    EXPECT_EQ(values_of(value[1]), before);
+}
+
 TEST(Streams, CallsAreOrderedWithWhatIsBeforeAndAfter) {
     Communicator comm = Communicator::create(options_of(3));
     const PerReplica<float> value = ramp(3, 100000);
