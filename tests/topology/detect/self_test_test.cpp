@@ -112,8 +112,8 @@ TEST_F(SelfTest, WrongDataIsFound) {
 
 TEST_F(SelfTest, ACopyThatDoesNotEndCostsItsDeadlineOnly) {
     use_vgpu("2");
-    vgpu::slow_link(0, 1, 3000);
-    const auto broken = test_pairs({{0, 1}, {1, 0}}, {.bytes = std::size_t{4} << 20,
+    vgpu::slow_link(0, 1, 500);
+    const auto broken = test_pairs({{0, 1}, {1, 0}}, {.bytes = std::size_t{16} << 20,
                                                       .deadline = std::chrono::milliseconds(100),
                                                       .may_reset_devices = true});
     ASSERT_THAT(broken, SizeIs(2));

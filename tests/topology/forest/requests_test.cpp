@@ -127,8 +127,8 @@ TEST(ForestRequest, ReduceUsesTheOppositeDirections) {
 TEST(ForestRequest, TheSlowerDirectionCountsForBoth) {
     const Topology topology = machine_of_links(
         3, 0,
-        {one_way(0, 1, 30 * giga), one_way(1, 0, 10 * giga), one_way(1, 2, 10 * giga),
-         one_way(2, 1, 10 * giga), one_way(0, 2, 50 * giga)});
+        {one_way(0, 1, 30 * giga), one_way(1, 0, 10 * giga), one_way(1, 2, 40 * giga),
+         one_way(2, 1, 40 * giga), one_way(0, 2, 50 * giga)});
     const Forest forest = checked_forest(topology, {});
     EXPECT_FALSE(forest.bound.symmetric);
     EXPECT_EQ(forest.throughput, Rational(10 * giga));
