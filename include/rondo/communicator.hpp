@@ -165,7 +165,7 @@ public:
         return run({.collective = Collective::reduce_scatter,
                     .type = element_type_of<T>,
                     .op = op,
-                    .count = count * ranks()},
+                    .count = count_of_all(count)},
                    input, output, options);
     }
     /// The same with a count of its own for every rank.
@@ -185,7 +185,7 @@ public:
                     const CallOptions& options = {}) const {
         return run({.collective = Collective::all_gather,
                     .type = element_type_of<T>,
-                    .count = count * ranks()},
+                    .count = count_of_all(count)},
                    input, output, options);
     }
     template <class T>
@@ -214,7 +214,8 @@ private:
     RankHandle(std::shared_ptr<detail::Core> core, std::uint32_t rank)
         : core_(std::move(core)), rank_(rank) {}
 
-    std::uint64_t ranks() const;
+    /// Throws InvalidArgument when that is more than memory can hold.
+    std::uint64_t count_of_all(std::uint64_t count) const;
     Work run(detail::Call call, const void* input, void* output, const CallOptions& options) const;
     Work run_rooted(detail::Call call, const void* input, void* output, int root,
                     const CallOptions& options) const;
@@ -226,7 +227,8 @@ private:
 };
 
 /// All ranks of a group of GPUs in one process. Copies share it. Calls may come from any thread;
-/// calls on one communicator must not race with each other.
+/// calls on one communicator must not race with each other. Calls on different streams are ordered
+/// among each other; replays of a graph are ordered by the streams that they are launched on only.
 class RONDO_API Communicator {
 public:
     /// Throws InvalidArgument for devices that do not exist or are named twice.

@@ -98,8 +98,13 @@ int RankHandle::device() const {
     return core_->machine().device(rank_).value();
 }
 
-std::uint64_t RankHandle::ranks() const {
-    return core_->machine().ranks();
+std::uint64_t RankHandle::count_of_all(std::uint64_t count) const {
+    if (count > (std::uint64_t{1} << 62) / core_->machine().ranks()) {
+        throw InvalidArgument(
+            fmt::format("{} elements of each of {} ranks are more than memory can hold", count,
+                        core_->machine().ranks()));
+    }
+    return count * core_->machine().ranks();
 }
 
 Work RankHandle::run(Call call, const void* input, void* output, const CallOptions& options) const {

@@ -44,6 +44,8 @@ TEST(BadCalls, EachHasItsMessageAndChangesNothing) {
          "there is no operator with the number 77"},
         {[&] { rank.all_reduce<float>(ReduceOp::sum, data, data, std::size_t{1} << 61); },
          "are more than memory can hold"},
+        {[&] { rank.all_gather<float>(data, data, (std::size_t{1} << 63) + 1); },
+         "of each of 3 ranks are more than memory can hold"},
         {[&] { rank.all_reduce<float>(ReduceOp::sum, data, data, 10, {.streams = two_streams}); },
          "2 streams were given for 1 ranks"},
         {[&] { rank.all_gather<float>(data, data, std::span<const std::uint64_t>(two_counts)); },

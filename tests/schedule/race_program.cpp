@@ -1,0 +1,166 @@
+// Runs the program kernel's body for all ranks at once, a real thread per CUDA thread, under
+// ThreadSanitizer: right, or with a seeded bug. program_races_test starts it as a child.
+// Usage: race_program STRATEGY correct|missing_sync|relaxed_flag
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "kernels/program_body.hpp"
+#include "kernels/thread_block.hpp"
+#include "schedule/lower.hpp"
+#include "strategy/build.hpp"
+
+namespace {
+
+using namespace rondo;
+using namespace rondo::kernels;
+
+constexpr std::uint32_t ranks = 3;
+constexpr std::uint32_t threads = 4;
+constexpr std::uint64_t count = 500;
+constexpr std::uint64_t slot_bytes = 256;
+constexpr std::uint64_t grain = 16;
+
+/// sync() does nothing where steps follow each other; waits still join the threads.
+struct WithoutSync : ThreadBlock {
+    using ThreadBlock::ThreadBlock;
+    void sync() const {}
+};
+
+/// Flags carry nothing but themselves.
+struct WithRelaxedFlag : ThreadBlock {
+    using ThreadBlock::ThreadBlock;
+    void post(std::uint32_t* flag, std::uint32_t value) const {
+        FlagRef(*flag).store(value, cuda::std::memory_order_relaxed);
+    }
+};
+
+/// What a communicator keeps for one rank, in plain memory.
+struct Rank {
+    LoweredProgram lowered;
+    ProgramState state;
+    Program program;
+    RankState rank_state;
+    std::vector<Mailbox> mailboxes = std::vector<Mailbox>(ranks);
+    std::vector<Mailbox*> outgoing, incoming;
+    RankReport report;
+    std::vector<Signature> signatures = std::vector<Signature>(ranks);
+    std::vector<float> input = std::vector<float>(count), output = std::vector<float>(count);
+};
+
+struct World {
+    Schedule schedule;
+    std::vector<std::uint32_t> flags;
+    std::vector<std::vector<std::byte>> slots;
+    std::vector<std::uint64_t> begins;
+    std::vector<std::unique_ptr<Rank>> all;
+    std::uint32_t abort = 0;
+
+    explicit World(const Strategy& strategy)
+        : schedule(build(strategy, {.ranks = ranks, .lanes = 2, .depth = 2})),
+          flags(list_flags(schedule).size()),
+          begins(unit_begins(schedule)) {
+        Placement placement;
+        for (std::uint32_t& flag : flags) placement.flags.push_back(&flag);
+        for (const Channel& channel : schedule.channels) {
+            slots.emplace_back(channel.depth * slot_bytes);
+        }
+        for (auto& slot : slots) placement.slots.push_back(slot.data());
+        for (std::uint32_t r = 0; r < ranks; ++r) {
+            Rank& rank = *all.emplace_back(std::make_unique<Rank>());
+            rank.lowered = lower(schedule, r, placement);
+            rank.program = {.lanes = rank.lowered.lanes.data(),
+                            .steps = rank.lowered.steps.data(),
+                            .spans = rank.lowered.spans.data(),
+                            .flags = rank.lowered.flags.data(),
+                            .unit_begins = begins.data(),
+                            .state = &rank.state,
+                            .slot_bytes = slot_bytes};
+            rank.report.signatures = rank.signatures.data();
+            for (std::uint64_t i = 0; i < count; ++i) rank.input[i] = static_cast<float>(r + i);
+        }
+        for (std::uint32_t r = 0; r < ranks; ++r) {
+            for (std::uint32_t peer = 0; peer < ranks; ++peer) {
+                all[r]->outgoing.push_back(&all[peer]->mailboxes[r]);
+                all[r]->incoming.push_back(&all[r]->mailboxes[peer]);
+            }
+        }
+    }
+
+    ProgramArguments arguments(std::uint32_t r) {
+        Rank& rank = *all[r];
+        const std::uint64_t grains = (count + grain - 1) / grain;
+        const std::uint64_t chunk = slot_bytes / sizeof(float);
+        return {.program = &rank.program,
+                .rank_state = &rank.rank_state,
+                .outgoing = rank.outgoing.data(),
+                .incoming = rank.incoming.data(),
+                .report = &rank.report,
+                .abort = &abort,
+                .input = rank.input.data(),
+                .output = rank.output.data(),
+                .signature = {.count = count, .ranks = ranks},
+                .share = grains / begins.back(),
+                .extra_shares = grains % begins.back(),
+                .grain = grain,
+                .chunk = chunk,
+                .chunks = static_cast<std::uint32_t>((count + chunk - 1) / chunk),
+                .ranks = ranks,
+                .timeout_ns = 60'000'000'000};
+    }
+
+    template <class Block>
+    void call() {
+        std::vector<std::unique_ptr<ThreadGroup>> groups;
+        std::vector<std::unique_ptr<SharedStep[]>> shared;
+        std::vector<std::jthread> running;
+        for (std::uint32_t r = 0; r < ranks; ++r) {
+            const ThreadGrid grid{
+                .blocks = static_cast<std::uint32_t>(all[r]->lowered.lanes.size()),
+                .threads = threads};
+            for (std::uint32_t lane = 0; lane < grid.blocks; ++lane) {
+                ThreadGroup& group = *groups.emplace_back(std::make_unique<ThreadGroup>(threads));
+                SharedStep* const own = shared.emplace_back(new SharedStep[2]()).get();
+                for (std::uint32_t thread = 0; thread < threads; ++thread) {
+                    running.emplace_back([this, &group, grid, lane, thread, r, own] {
+                        Block block(group, grid, lane, thread);
+                        program_body<ElementType::f32, ReduceOp::sum>(block, arguments(r), own);
+                    });
+                }
+            }
+        }
+    }
+};
+
+template <class Block>
+int run(const Strategy& strategy) {
+    World world(strategy);
+    for (int call = 0; call < 2; ++call) {
+        world.call<Block>();
+        for (const auto& rank : world.all) {
+            for (std::uint64_t i = 0; i < count; ++i) {
+                if (rank->output[i] != static_cast<float>(3 + 3 * i)) {
+                    std::fprintf(stderr, "call %d: an output is wrong at %d\n", call,
+                                 static_cast<int>(i));
+                    return 3;
+                }
+            }
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string_view variant = argc == 3 ? argv[2] : "";
+    const Strategy strategy = argc == 3 ? parse_strategy(argv[1]) : Strategy();
+    if (variant == "correct") return run<ThreadBlock>(strategy);
+    if (variant == "missing_sync") return run<WithoutSync>(strategy);
+    if (variant == "relaxed_flag") return run<WithRelaxedFlag>(strategy);
+    std::fprintf(stderr, "usage: %s STRATEGY correct|missing_sync|relaxed_flag\n", argv[0]);
+    return 2;
+}
