@@ -172,6 +172,14 @@ TEST_F(Sysfs, KnowsTheCpusOfOtherArchitectures) {
     EXPECT_EQ(cpus.at(1).numa_id, 1);
 }
 
+TEST_F(Sysfs, WithOneCpuTheDomainIsNoQuestion) {
+    add_device({"0000:03:00.0"}, gpu_files(-1));
+    add_device({"0000:04:00.0"}, gpu_files(0));
+    const Topology topology = detect_by_sysfs().topology;
+    EXPECT_EQ(std::ranges::count(topology.nodes(), NodeType::cpu, &Node::type), 1);
+    EXPECT_TRUE(topology.peer_access(0, 1));
+}
+
 TEST_F(Sysfs, DevicesWithoutADomainHangOnACpuOfTheirOwn) {
     add_cpus(2, "AuthenticAMD", 25, 1);
     add_device({"0000:03:00.0"}, gpu_files(-1));
