@@ -17,8 +17,9 @@ int links_of_generation(int sm) {
 
 /// The generation of GPU that has NVLinks of a version, where CUDA does not tell.
 int sm_of_version(int version) {
-    constexpr int generations[] = {0, 60, 70, 80, 90, 100};
-    return version >= 1 && version <= 5 ? generations[version] : 0;
+    // nvmlNvlinkVersion_t: 1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0 from 1 on.
+    constexpr int generations[] = {0, 60, 70, 70, 80, 80, 90, 100};
+    return version >= 1 && version <= 7 ? generations[version] : 0;
 }
 
 std::string pair_name(const Graph& graph, int a, int b) {

@@ -1,5 +1,5 @@
 // The part of NVML's binary interface that detection uses, written down here because the header is
-// not on every machine. Names and values are NVIDIA's (nvml.h, unchanged since driver 410).
+// not on every machine. Names and values are NVIDIA's (nvml.h).
 #pragma once
 
 namespace rondo::detection::nvml {

@@ -11,7 +11,7 @@ enum class NvlinkEnd { gpu, nvswitch, cpu, unknown };
 struct Nvlink {
     NvlinkEnd end = NvlinkEnd::unknown;
     std::string bus_id;  ///< of the other end; empty where the library hides it
-    int version = 0;     ///< 0: unknown
+    int version = 0;     ///< as NVML numbers them, see fabric.cpp; 0: unknown
 };
 
 struct NvmlGpu {

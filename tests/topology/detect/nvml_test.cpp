@@ -78,7 +78,7 @@ TEST_F(Nvml, SwitchesAreOneAndLinksAddUp) {
 
 TEST_F(Nvml, UnknownEndsAreSwitchesAsInVirtualMachines) {
     const Detection detection = detect_by_nvml(
-        "gpu 0000:01:00 4 16\nlink 0 1 255 - 4\ngpu 0000:02:00 4 16\nlink 0 1 255 - 4");
+        "gpu 0000:01:00 4 16\nlink 0 1 255 - 6\ngpu 0000:02:00 4 16\nlink 0 1 255 - 6");
     EXPECT_EQ(link_between(detection.topology, "gpu0", "nvs").count, 1);
     EXPECT_EQ(link_between(detection.topology, "gpu0", "nvs").nccl, 20'600'000'000);
 }
