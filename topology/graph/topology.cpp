@@ -42,8 +42,7 @@ std::optional<int> Topology::find_node(std::string_view id) const {
 
 void Topology::set_no_peer_access(std::vector<std::pair<int, int>> pairs) {
     std::ranges::sort(pairs);
-    const auto repeated = std::ranges::unique(pairs);
-    pairs.erase(repeated.begin(), repeated.end());
+    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
     for (const auto& [from, to] : pairs) {
         for (const int gpu : {from, to}) {
             if (gpu >= 0 && gpu < gpu_count()) continue;
