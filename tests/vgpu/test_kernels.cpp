@@ -1,6 +1,7 @@
 // The test kernels for vgpu: a block is one call of a host function.
 #include <array>
 #include <atomic>
+#include <type_traits>
 
 #include "tests/vgpu/test_kernel_bodies.hpp"
 #include "vgpu/block.hpp"
@@ -30,12 +31,16 @@ public:
     template <class T>
     T load(const T* address) const {
         check(address, sizeof(T), vgpu::Access::read, alignof(T));
-        return __atomic_load_n(address, __ATOMIC_RELAXED);  // the host may look at the same time
+        return *address;
     }
     template <class T>
     void store(T* address, T value) const {
         check(address, sizeof(T), vgpu::Access::write, alignof(T));
-        __atomic_store_n(address, value, __ATOMIC_RELEASE);
+        if constexpr (std::is_integral_v<T>) {
+            __atomic_store_n(address, value, __ATOMIC_RELEASE);  // the host may look already
+        } else {
+            *address = value;
+        }
     }
 
     void signal(std::uint32_t* flag, std::uint32_t value) const {
