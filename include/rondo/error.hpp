@@ -31,7 +31,7 @@ public:
 };
 
 /// The ranks of one collective called different things. All of them left before anything was
-/// written.
+/// written, but nobody knows who is right: the communicator is unusable.
 class RONDO_API MismatchError : public Error {
 public:
     using Error::Error;
@@ -66,8 +66,7 @@ private:
 /// communicator.
 inline bool recoverable(const Error& error) noexcept {
     return dynamic_cast<const InvalidArgument*>(&error) != nullptr ||
-           dynamic_cast<const Unsupported*>(&error) != nullptr ||
-           dynamic_cast<const MismatchError*>(&error) != nullptr;
+           dynamic_cast<const Unsupported*>(&error) != nullptr;
 }
 
 }  // namespace rondo

@@ -3,6 +3,7 @@
 
 #include "communicator/core.hpp"
 #include "cuda/check.hpp"
+#include "kernels/kernels.hpp"
 
 namespace rondo::detail {
 namespace {
@@ -41,13 +42,8 @@ void check_memory(const Buffer& buffer, std::uint32_t rank, DeviceId device) {
 
 }  // namespace
 
-void Core::check_call(const Call& call, std::uint32_t rank, const RankBuffers& buffers) {
-    const std::uint64_t element = size_of(call.type);
-    to_string(call.op);
-    const std::uint32_t ranks = machine_.ranks();
-    if (call.count > (std::uint64_t{1} << 62) / element) {
-        throw InvalidArgument(fmt::format("{} elements are more than memory can hold", call.count));
-    }
+void Core::check_schedule(const Call& call) {
+    const std::lock_guard lock(plans_mutex_);
     if (call.schedule > schedules_.size()) {
         throw InvalidArgument(fmt::format("there is no schedule {}; {} were added", call.schedule,
                                           schedules_.size()));
@@ -61,6 +57,19 @@ void Core::check_call(const Call& call, std::uint32_t rank, const RankBuffers& b
                             to_string(call.collective), call.root));
         }
     }
+}
+
+void Core::check_call(const Call& call, std::uint32_t rank, const RankBuffers& buffers) {
+    const std::uint64_t element = size_of(call.type);
+    to_string(call.op);
+    const std::uint32_t ranks = machine_.ranks();
+    if (call.count > (std::uint64_t{1} << 62) / element) {
+        throw InvalidArgument(fmt::format("{} elements are more than memory can hold", call.count));
+    }
+    if (call.op == ReduceOp::premul_sum) {
+        kernels::argument_bits(call.type, buffers.factor);  // throws for one that does not fit
+    }
+    check_schedule(call);
     if (!buffers.segments.empty()) {
         for (const Segment& segment : buffers.segments) {
             check_memory({"input", segment.input, segment.count * element, element}, rank,

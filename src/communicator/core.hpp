@@ -129,6 +129,7 @@ private:
                                          const std::byte* staged_input, std::byte* staged_output,
                                          std::size_t element);
     void release_locked(RankRecord& record, Pending* pending) noexcept;
+    void check_schedule(const Call& call);
     PlanKey key_of(const Call& call) const;
     Schedule build_schedule(const PlanKey& key) const;
     kernels::ProgramArguments arguments_of(const Call& call, const CachedPlan& plan,

@@ -15,6 +15,8 @@ TEST(BadCalls, EachHasItsMessageAndChangesNothing) {
     const std::vector<cudaStream_t> two_streams(2);
     const std::vector<double> factors(3, 2.0);
     const std::vector<std::uint64_t> two_counts(2, 1);
+    const double huge_factor = 1e6;
+    auto* const bytes = reinterpret_cast<std::int8_t*>(data);
     struct Row {
         std::function<void()> call;
         std::string message;
@@ -50,6 +52,10 @@ TEST(BadCalls, EachHasItsMessageAndChangesNothing) {
          "2 streams were given for 1 ranks"},
         {[&] { rank.all_gather<float>(data, data, std::span<const std::uint64_t>(two_counts)); },
          "2 counts were given for 3 ranks"},
+        {[&] {
+             rank.all_reduce(ReduceOp::premul_sum, bytes, bytes, 4, {.factors = {&huge_factor, 1}});
+         },
+         "the factor 1000000 does not fit into an integer of 1 bytes"},
         {[&] { comm.all_reduce(ReduceOp::sum, value, {.factors = factors}); },
          "factors are for premul_sum, the operator is sum"},
         {[&] { comm.all_reduce(ReduceOp::sum, value, {.streams = two_streams}); },

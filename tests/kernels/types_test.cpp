@@ -51,7 +51,7 @@ TEST(Types, ANumberWithoutANameIsAnError) {
 TEST(Errors, OnlyThoseThatChangedNothingAreRecoverable) {
     EXPECT_TRUE(recoverable(InvalidArgument("x")));
     EXPECT_TRUE(recoverable(Unsupported("x")));
-    EXPECT_TRUE(recoverable(MismatchError("x")));
+    EXPECT_FALSE(recoverable(MismatchError("x")));
     EXPECT_FALSE(recoverable(TimeoutError("x")));
     EXPECT_FALSE(recoverable(AbortedError("x")));
     EXPECT_FALSE(recoverable(CudaError(cudaErrorIllegalAddress, "x")));
