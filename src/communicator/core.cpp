@@ -156,7 +156,7 @@ std::uint32_t Core::add_schedule(Schedule schedule) {
 
 void Core::wait(const Pending& pending) try { pending.event.synchronize(); } catch (...) {
     fail(std::current_exception());
-    throw;
+    throw_if_failed();
 }
 
 bool Core::ready(const Pending& pending) try { return pending.event.ready(); } catch (...) {
@@ -165,6 +165,9 @@ bool Core::ready(const Pending& pending) try { return pending.event.ready(); } c
 }
 
 void Core::fail(std::exception_ptr cause) noexcept {
+    if (!failed_.load(std::memory_order_acquire)) {
+        cause = with_device_states(machine_, std::move(cause));
+    }
     {
         const std::lock_guard lock(failure_mutex_);
         if (failure_ == nullptr) {

@@ -148,7 +148,7 @@ Pending* Core::enqueue(const Call& call, CachedPlan& cached, std::uint32_t rank,
     }
 } catch (...) {
     fail(std::current_exception());
-    throw;
+    std::rethrow_exception(failure());  // the first one, for every rank
 }
 
 Pending* Core::enqueue_locked(const Call& call, CachedPlan& cached, std::uint32_t rank,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cuda/device_guard.hpp"
 #include "kernels/program_numbers.hpp"
 #include "rondo/schedule.hpp"
 #include "rondo/types.hpp"
@@ -121,6 +122,26 @@ void throw_reported_failure(const Machine& machine, const Connections& connectio
     }
     if (failed) {
         throw AbortedError("the collective was aborted");
+    }
+}
+
+std::exception_ptr with_device_states(const Machine& machine, std::exception_ptr cause) {
+    try {
+        std::rethrow_exception(cause);
+    } catch (const CudaError& error) {
+        std::string text = error.what();
+        for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank) {
+            try {
+                const DeviceGuard guard(machine.device(rank));
+            } catch (const CudaError& state) {
+                if (state.code() != error.code()) {
+                    text += fmt::format("; rank {}: {}", rank, state.what());
+                }
+            }
+        }
+        return std::make_exception_ptr(CudaError(error.code(), text));
+    } catch (...) {
+        return cause;
     }
 }
 

@@ -1,6 +1,7 @@
 // What went wrong in a collective, in words, from what the kernels left behind.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <string>
 
@@ -24,5 +25,9 @@ using FlagDescriber = std::function<MissingFlag(std::uint32_t number)>;
 /// The same reports give the same text, whichever rank asks.
 void throw_reported_failure(const Machine& machine, const Connections& connections,
                             const FlagDescriber& describe_flag);
+
+/// A CudaError becomes one that also tells which other devices of the machine don't answer: the
+/// kernel of a healthy device fails when it writes to a lost one. Other errors stay as they are.
+std::exception_ptr with_device_states(const Machine& machine, std::exception_ptr cause);
 
 }  // namespace rondo

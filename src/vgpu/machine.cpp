@@ -177,14 +177,14 @@ namespace {
 
 std::atomic<Machine*> in_force{nullptr};
 std::mutex making;
-std::uint64_t generations = 0;
+std::uint64_t machines_made = 0;
 
 Machine& make_from_environment() {
     std::scoped_lock lock(making);
     if (Machine* existing = in_force.load()) return *existing;
     try {
         // Never deleted at exit: other threads may still be inside, and their blocks use it.
-        in_force = new Machine(Options::from_environment(), ++generations);
+        in_force = new Machine(Options::from_environment(), ++machines_made);
         in_force.load()->update_instrumentation();
     } catch (const std::exception& error) {
         std::fprintf(stderr, "vgpu: %s\n", error.what());
@@ -206,7 +206,7 @@ Machine* machine_if_any() noexcept {
 
 void replace_machine(const Options& options) {
     std::scoped_lock lock(making);
-    auto next = std::make_unique<Machine>(options, ++generations);
+    auto next = std::make_unique<Machine>(options, ++machines_made);
     const std::unique_ptr<Machine> old(in_force.exchange(next.release()));
     in_force.load()->update_instrumentation();
 }

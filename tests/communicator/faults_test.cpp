@@ -18,7 +18,7 @@ protected:
     /// The error of one all_reduce of three ranks after `damage`.
     template <class Damage>
     std::string error_after(Damage damage, const Strategy& strategy = Strategy::ring()) {
-        Communicator comm = Communicator::create(options_of(3, 200ms));
+        Communicator comm = Communicator::create(options_of(3, 500ms));
         const PerReplica<float> value = ramp(3, 10000);
         comm.all_reduce(ReduceOp::sum, value, {.strategy = strategy}).wait();
         damage();
@@ -41,6 +41,23 @@ TEST_F(Faults, LostDevice) {
     const std::string error = error_after([] { vgpu::lose_device(1); });
     EXPECT_NE(error.find("cudaErrorDevicesUnavailable"), std::string::npos) << error;
     EXPECT_NE(error.find("cudaSetDevice(1)"), std::string::npos) << error;
+}
+
+/// The kernel of a healthy device fails when it writes to the lost one; the error still names that.
+TEST_F(Faults, LostDeviceIsNamedWhenAPeerMeetsItFirst) {
+    if (!vgpu::options().check) GTEST_SKIP() << "accesses are checked with VGPU_CHECK=1 only";
+    Communicator comm = Communicator::create(options_of(3, 20s));
+    const PerReplica<float> value = ramp(3, 100);
+    comm.all_reduce(ReduceOp::sum, value).wait();
+    vgpu::lose_device(1);
+    const std::string error = error_of<CudaError>([&] {
+        comm.rank(0).all_reduce(ReduceOp::sum, value[0].data(), value[0].data(), 100).wait();
+    });
+    EXPECT_NE(error.find("device 0"), std::string::npos) << error;
+    EXPECT_NE(error.find("rank 1: cudaSetDevice(1): cudaErrorDevicesUnavailable"),
+              std::string::npos)
+        << error;
+    vgpu::clear_faults();
 }
 
 TEST_F(Faults, CutLink) {
@@ -88,7 +105,7 @@ TEST_F(Faults, AnyCudaCallMayFail) {
             std::optional<Communicator> comm;
             vgpu::fail_any_call(kth, cudaErrorUnknown);
             try {
-                comm = Communicator::create(options_of(3, 2s));
+                comm = Communicator::create(options_of(3, 20s));
                 comm->all_reduce(ReduceOp::sum, value, {.strategy = Strategy::tree(2)}).wait();
             } catch (const CudaError& error) {
                 failed = true;

@@ -50,11 +50,11 @@ std::vector<Node> detailed_nodes() {
     return {a, s, c, n};
 }
 
-std::string error_with(std::vector<Node> nodes) {
+std::string error_with_nodes(std::vector<Node> nodes) {
     return error_of([&] { Topology("box", std::move(nodes), {}); });
 }
 
-std::string error_in(const std::string& node) {
+std::string error_in_node(const std::string& node) {
     return error_of([&] {
         topology_from_json(R"({"schema": 2, "name": "x", "links": [], "nodes": [)" + node + "]}");
     });
@@ -111,28 +111,28 @@ TEST(Details, EveryFieldCounts) {
 TEST(Details, BelongToTheirTypeOfNode) {
     Node wrong = cpu("c");
     wrong.pci = PciInfo{};
-    EXPECT_THAT(error_with({gpu("a"), wrong}), HasSubstr("a cpu is not a PCI device"));
+    EXPECT_THAT(error_with_nodes({gpu("a"), wrong}), HasSubstr("a cpu is not a PCI device"));
     wrong = nic("n");
     wrong.cpu = CpuInfo{};
-    EXPECT_THAT(error_with({gpu("a"), wrong}), HasSubstr("only a cpu"));
+    EXPECT_THAT(error_with_nodes({gpu("a"), wrong}), HasSubstr("only a cpu"));
     wrong = gpu("g");
     wrong.net = NetInfo{};
-    EXPECT_THAT(error_with({wrong}), HasSubstr("only a nic"));
+    EXPECT_THAT(error_with_nodes({wrong}), HasSubstr("only a nic"));
     wrong = a_switch("s");
     wrong.gpu.rank = RankInfo{};
-    EXPECT_THAT(error_with({gpu("a"), wrong}), HasSubstr("only a gpu"));
+    EXPECT_THAT(error_with_nodes({gpu("a"), wrong}), HasSubstr("only a gpu"));
 }
 
 TEST(Details, AGpuHasOneBusId) {
     Node node = gpu("a");
     node.pci = PciInfo{.bus_id = "0000:01:00.0"};
-    EXPECT_THAT(error_with({node}), HasSubstr("a gpu has its bus id"));
+    EXPECT_THAT(error_with_nodes({node}), HasSubstr("a gpu has its bus id"));
 }
 
 TEST(Details, OnlyAmdHasAnSmBesideItsGcn) {
     Node node = gpu("a");
     node.gpu.rank = RankInfo{.sm = 70};
-    EXPECT_THAT(error_with({node}), HasSubstr("gcn"));
+    EXPECT_THAT(error_with_nodes({node}), HasSubstr("gcn"));
 }
 
 TEST(Details, BusIdsAreUniqueInAHostAcrossTypes) {
@@ -140,22 +140,23 @@ TEST(Details, BusIdsAreUniqueInAHostAcrossTypes) {
     first.gpu.bus_id = "0000:01:00.0";
     Node second = nic("n");
     second.pci = PciInfo{.bus_id = "0000:01:00.0"};
-    EXPECT_THAT(error_with({first, second}), HasSubstr("already used by node 0"));
+    EXPECT_THAT(error_with_nodes({first, second}), HasSubstr("already used by node 0"));
     second.host = 1;
     EXPECT_NO_THROW(Topology("box", {first, second}, {}));
     second.pci->bus_id = "slot 1";
-    EXPECT_THAT(error_with({first, second}), HasSubstr("\"slot 1\""));
+    EXPECT_THAT(error_with_nodes({first, second}), HasSubstr("\"slot 1\""));
 }
 
 TEST(Details, TextsArePrintableAndShort) {
     Node node = cpu("c");
     node.cpu = CpuInfo{.affinity = std::string(254, 'f')};
-    EXPECT_THAT(error_with({gpu("a"), node}), HasSubstr("length of the affinity is 254"));
+    EXPECT_THAT(error_with_nodes({gpu("a"), node}), HasSubstr("length of the affinity is 254"));
     node.cpu->affinity = "\xff";
-    EXPECT_THAT(error_with({gpu("a"), node}), AllOf(HasSubstr("affinity"), HasSubstr("UTF-8")));
+    EXPECT_THAT(error_with_nodes({gpu("a"), node}),
+                AllOf(HasSubstr("affinity"), HasSubstr("UTF-8")));
     for (const char* bad : {"\x80", "\xc3", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80",
                             "\xf4\x90\x80\x80", "\xf0\x8f\xbf\xbf", "\xe2\x82"}) {
-        EXPECT_THAT(error_with({gpu(bad)}), HasSubstr("UTF-8"));
+        EXPECT_THAT(error_with_nodes({gpu(bad)}), HasSubstr("UTF-8"));
     }
     EXPECT_NO_THROW(Topology("box", {gpu("\u00e4\u20ac\U0001F600")}, {}));
 }
@@ -164,22 +165,22 @@ TEST(Details, HostsAreNumbersFromZero) {
     for (const int host : {-1, 4096}) {
         Node node = gpu("a");
         node.host = host;
-        EXPECT_THAT(error_with({node}), HasSubstr("the host is " + std::to_string(host)));
+        EXPECT_THAT(error_with_nodes({node}), HasSubstr("the host is " + std::to_string(host)));
     }
 }
 
 TEST(Details, JsonIsAsStrictInsideAsOutside) {
-    EXPECT_THAT(error_in(R"({"id": "a", "type": "gpu", "pci": {"width": 16}})"),
+    EXPECT_THAT(error_in_node(R"({"id": "a", "type": "gpu", "pci": {"width": 16}})"),
                 HasSubstr("/nodes/0/pci: unknown key \"width\""));
-    EXPECT_THAT(error_in(R"({"id": "a", "type": "gpu", "pci": {"link_width": "16"}})"),
+    EXPECT_THAT(error_in_node(R"({"id": "a", "type": "gpu", "pci": {"link_width": "16"}})"),
                 HasSubstr("/nodes/0/pci/link_width: expected an integer"));
-    EXPECT_THAT(error_in(R"({"id": "a", "type": "gpu", "nccl": {"device": 1, "rank": 1}})"),
+    EXPECT_THAT(error_in_node(R"({"id": "a", "type": "gpu", "nccl": {"device": 1, "rank": 1}})"),
                 HasSubstr("/nodes/0/nccl: the key \"gpu_direct\" is missing"));
-    EXPECT_THAT(error_in(R"({"id": "a", "type": "cpu", "pci": {}})"),
+    EXPECT_THAT(error_in_node(R"({"id": "a", "type": "cpu", "pci": {}})"),
                 HasSubstr("/nodes/0 (\"a\"): unknown key \"pci\""));
-    EXPECT_THAT(error_in(R"({"id": "a", "type": "cpu", "cpu": []})"),
+    EXPECT_THAT(error_in_node(R"({"id": "a", "type": "cpu", "cpu": []})"),
                 HasSubstr("/nodes/0/cpu: expected an object"));
-    EXPECT_THAT(error_in(R"({"id": "a", "type": "gpu", "host": 99999999999})"),
+    EXPECT_THAT(error_in_node(R"({"id": "a", "type": "gpu", "host": 99999999999})"),
                 HasSubstr("/nodes/0/host"));
 }
 

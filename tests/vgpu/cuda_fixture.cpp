@@ -40,6 +40,12 @@ void require(cudaError_t status, std::source_location where) {
     }
 }
 
+cudaPointerAttributes attributes_of(const void* pointer) {
+    cudaPointerAttributes attributes{};
+    EXPECT_EQ(cudaPointerGetAttributes(&attributes, pointer), cudaSuccess);
+    return attributes;
+}
+
 bool eventually(const std::function<bool()>& condition, std::chrono::milliseconds limit) {
     const auto end = std::chrono::steady_clock::now() + limit;
     while (!condition()) {

@@ -27,6 +27,9 @@ namespace test {
 /// For set-up steps that the test is not about: throws, which ends the test as a failure.
 void require(cudaError_t status, std::source_location where = std::source_location::current());
 
+/// What the runtime knows about the pointer.
+cudaPointerAttributes attributes_of(const void* pointer);
+
 /// Runs `condition` until it holds; false after `limit`. For effects that arrive by themselves.
 bool eventually(const std::function<bool()>& condition,
                 std::chrono::milliseconds limit = std::chrono::seconds(20));

@@ -26,12 +26,6 @@ private:
     std::unique_ptr<void, decltype(&std::free)> data_;
 };
 
-cudaPointerAttributes attributes_of(const void* pointer) {
-    cudaPointerAttributes attributes{};
-    EXPECT_EQ(cudaPointerGetAttributes(&attributes, pointer), cudaSuccess);
-    return attributes;
-}
-
 // "Unified Addressing", "Automatic Mapping of Host Allocated Host Memory": all memory of
 // cudaHostAlloc and cudaMallocHost is mapped, and its device pointer is the host pointer.
 TEST_F(HostMemoryTest, pinned_memory_is_mapped_at_its_own_address) {

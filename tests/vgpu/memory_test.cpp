@@ -22,12 +22,6 @@ std::size_t free_memory() {
     return free;
 }
 
-cudaPointerAttributes attributes_of(const void* pointer) {
-    cudaPointerAttributes attributes{};
-    EXPECT_EQ(cudaPointerGetAttributes(&attributes, pointer), cudaSuccess);
-    return attributes;
-}
-
 /// Bytes of device memory.
 std::vector<unsigned char> bytes_at(const void* pointer, std::size_t count) {
     std::vector<unsigned char> bytes(count);
