@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace vgpu {
 
 cudaError_t conclude(const char* function, cudaError_t code, std::string detail) {
@@ -175,6 +177,15 @@ void add_implicit_dependencies(Device& device, const Stream& stream,
 }
 
 }  // namespace
+
+bool tail_says_all(Machine& machine, const Stream& stream) {
+    if (stream.hardware_queue >= 0) return false;
+    Device& device = machine.device(stream.device);
+    if (!stream.legacy) return !stream.blocking() || device.legacy_stream.idle();
+    return std::all_of(device.streams.begin(), device.streams.end(), [](const Stream* other) {
+        return !other->blocking() || (other->idle() && !other->capture);
+    });
+}
 
 OperationPtr issue(Machine& machine, Stream& stream, Command command,
                    std::span<const OperationPtr> also_after) {

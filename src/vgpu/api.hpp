@@ -88,6 +88,8 @@ void forbid_on_capturing(Stream& stream);
 /// (then null).
 OperationPtr issue(Machine& machine, Stream& stream, Command command,
                    std::span<const OperationPtr> also_after = {});
+/// Whether everything that a next operation of the stream would wait for is done when its tail is.
+bool tail_says_all(Machine& machine, const Stream& stream);
 /// Ends a capture without a graph: its streams work normally again.
 void abandon_capture(Machine& machine, Capture& capture);
 /// Last operations of all streams of a device: when they are done, the device is idle.

@@ -75,7 +75,9 @@ void record(Machine& machine, const std::shared_ptr<Event>& event, Stream& strea
     }
     if (!stream.capture) {
         event->capture = nullptr;
-        event->recorded = issue(machine, stream, MarkerCommand{});
+        event->recorded = !event->timing() && tail_says_all(machine, stream)
+                              ? stream.tail
+                              : issue(machine, stream, MarkerCommand{});
         return;
     }
     if (stream.capture->invalidated)

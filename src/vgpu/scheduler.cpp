@@ -46,7 +46,7 @@ Scheduler::~Scheduler() {
 }
 
 void Scheduler::submit(const OperationPtr& operation, std::span<const OperationPtr> dependencies) {
-    last_issue_ns_.store(global_timer_ns(), std::memory_order_relaxed);
+    if (seeded_) last_issue_ns_.store(global_timer_ns(), std::memory_order_relaxed);
     something_happened();
     for (const OperationPtr& earlier : dependencies) {
         if (!earlier || earlier->done()) continue;
@@ -155,7 +155,6 @@ void Scheduler::dispatch(Device& device) {
 }
 
 void Scheduler::push(Ticket ticket) {
-    ticket.issued_ns = last_issue_ns_.load(std::memory_order_relaxed);
     auto& queue = ticket.operation->priority < 0 ? urgent_ : ready_;
     queue.push_back(std::move(ticket));
     ready_count_.fetch_add(1, std::memory_order_release);
@@ -179,6 +178,7 @@ bool Scheduler::pop(Ticket& ticket, bool from_back) {
     auto& queue = urgent_.empty() ? ready_ : urgent_;
     if (queue.empty()) return false;
     ready_count_.fetch_sub(1, std::memory_order_relaxed);
+    taken_.fetch_add(1, std::memory_order_relaxed);
     if (from_back) {
         ticket = std::move(queue.back());
         queue.pop_back();

@@ -18,9 +18,9 @@ using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 
 constexpr std::uint64_t microsecond = 1000;
-constexpr microseconds nap{40};  // so deferred work starts within 100 us
-constexpr std::uint64_t deferred_start = 30 * microsecond;
-constexpr std::uint64_t park_after = 5000 * microsecond;  // without new work a worker stops napping
+constexpr microseconds nap{35};  // deferred work is due after one, so it starts within 100 us
+constexpr unsigned naps_before_search = 16;  // for a deadlock
+constexpr unsigned naps_before_park = 128;   // without new work
 constexpr std::uint64_t large_work_lasts = 100 * microsecond;
 constexpr std::uint64_t seeded_start_after = 10000 * microsecond;
 constexpr unsigned spins_before_yield = 300;
@@ -61,24 +61,26 @@ Executor& Scheduler::new_executor() {
 // ---- one step of any thread
 // ---------------------------------------------------------------------------------------------
 
-bool Scheduler::step(Executor& executor, bool worker) {
-    return take_new_work(executor, worker) || executor.run_one();
+bool Scheduler::step(Executor& executor) {
+    return take_new_work(executor, nullptr) || executor.run_one();
 }
 
 /// A caller that will wait for its work anyway does it best itself: a worker takes only what nobody
 /// came for, or large work.
-bool Scheduler::deferred_work_is_due(std::uint64_t now) const {
-    const auto& queue = urgent_.empty() ? ready_ : urgent_;
-    return !queue.empty() && (now - queue.front().issued_ns >= deferred_start || stopping_);
-}
-
-bool Scheduler::take_new_work(Executor& executor, bool worker) {
-    if (ready_count_.load(std::memory_order_acquire) == 0 || stopping_) return false;
+bool Scheduler::take_new_work(Executor& executor, WorkerState* worker) {
+    if (ready_count_.load(std::memory_order_acquire) == 0 || stopping_) {
+        if (worker != nullptr) worker->due = 0;
+        return false;
+    }
+    const bool helped = helpers_.load(std::memory_order_relaxed) > 0;
+    if (worker != nullptr) {
+        if (worker->due == 0 && !work_is_large()) return false;
+        if (helped && worker->due > 0) --worker->due;  // what is newer has its caller
+    }
     Ticket ticket;
     {
         std::scoped_lock lock(mutex_);
-        if (worker && !work_is_large() && !deferred_work_is_due(global_timer_ns())) return false;
-        if (!pop(ticket, worker && helpers_.load(std::memory_order_relaxed) > 0)) return false;
+        if (!pop(ticket, worker != nullptr && helped)) return false;
         in_flight_.fetch_add(1);
     }
     run_ticket(executor, ticket);
@@ -152,10 +154,12 @@ void Scheduler::run_task(const OperationPtr& operation) {
 }
 
 bool Scheduler::steal(Executor& thief) {
+    if (orphan_count_.load(std::memory_order_relaxed) == 0 && !work_is_large()) return false;
     std::vector<std::unique_ptr<Block>> taken;
     {
         std::scoped_lock lock(mutex_);
         taken.swap(orphans_);
+        orphan_count_.store(0, std::memory_order_relaxed);
         for (auto& victim : executors_) {
             if (!taken.empty()) break;
             if (victim.get() == &thief || !work_is_large()) continue;
@@ -191,7 +195,7 @@ void Scheduler::wait_by_helping(std::span<const OperationPtr> operations) {
     unsigned idle = 0;
     std::uint64_t counted_epoch = 0;
     while (!all_done(operations)) {
-        if (step(executor, false)) {
+        if (step(executor)) {
             idle = 0;
         } else if (idle > spins_before_stealing && steal(executor)) {
             idle = 0;
@@ -230,13 +234,19 @@ void Scheduler::pause(unsigned& idle, std::uint64_t& counted_epoch,
 /// Goes on for a moment with blocks that can finish now; what is left goes to the workers.
 void Scheduler::leave(Executor& executor) {
     if (executor.size() > 0) {
-        const std::uint64_t until = global_timer_ns() + 10 * microsecond;
-        while (executor.run_one() && global_timer_ns() < until) {
+        constexpr unsigned between_looks = 16;  // at the clock
+        std::uint64_t until = 0;
+        for (unsigned i = 1; executor.run_one(); ++i) {
+            if (i % between_looks != 0) continue;
+            const std::uint64_t now = global_timer_ns();
+            if (until == 0) until = now + 10 * microsecond;
+            if (now >= until) break;
         }
     }
     if (executor.size() == 0 && ready_count_.load(std::memory_order_relaxed) == 0) return;
     std::scoped_lock lock(mutex_);
     for (auto& block : executor.give_up(false)) orphans_.push_back(std::move(block));
+    orphan_count_.store(orphans_.size(), std::memory_order_relaxed);
     if (!orphans_.empty() || ready_count_.load(std::memory_order_relaxed) > 0) wake_worker();
 }
 
@@ -280,48 +290,55 @@ void Scheduler::nudge() {
 void Scheduler::worker_loop() {
     prctl(PR_SET_TIMERSLACK, 1000UL);
     Executor& executor = new_executor();
-    unsigned idle = 0;
+    WorkerState state;
     while (true) {
         if (stopping_) {
             std::scoped_lock lock(mutex_);
             if (executor.size() == 0 && orphans_.empty()) return;
         }
-        if (seeded_ ? step_seeded(executor) : step(executor, true)) {
-            idle = 0;
-        } else if (steal(executor)) {
-            idle = 0;
+        const bool busy =
+            seeded_ ? step_seeded(executor) : take_new_work(executor, &state) || executor.run_one();
+        if (busy || steal(executor)) {
+            state.idle = 0;
         } else {
-            worker_rest(idle, executor);
+            worker_rest(state, executor);
         }
     }
 }
 
-void Scheduler::worker_rest(unsigned& idle, Executor& executor) {
+/// Spins while it has reason to, then naps; every look at the shared state that a nap can do
+/// without costs the callers time.
+void Scheduler::worker_rest(WorkerState& worker, Executor& executor) {
+    constexpr unsigned looks = spins_before_yield + yields_before_sleep;
     const bool holds_blocks = executor.size() > 0;
-    if (holds_blocks || work_is_large()) {
-        if (idle < spins_before_yield + yields_before_sleep) {
-            ++idle;
-            if (idle < spins_before_yield && !single_core_) {
-                _mm_pause();
-            } else {
-                sched_yield();
-            }
-            return;
+    if ((holds_blocks || work_is_large()) && worker.idle < looks) {
+        if (++worker.idle < spins_before_yield && !single_core_) {
+            _mm_pause();
+        } else {
+            sched_yield();
         }
+        return;
     }
-    look_for_deadlock();
+    worker.idle = std::max(worker.idle, looks) + 1;
+    const unsigned naps = worker.idle - looks;
+    if (naps % naps_before_search == 0) look_for_deadlock();
     std::unique_lock lock(mutex_);
     if (stopping_) return;
-    const std::uint64_t now = global_timer_ns();
-    const bool recent = now - last_issue_ns_.load(std::memory_order_relaxed) < park_after;
-    if (holds_blocks || recent || ready_count_.load() > 0 || !orphans_.empty()) {
-        worker_wake_.wait_for(lock, nap);
-    } else {
+    if (worker.epoch != epoch_) {
+        worker.epoch = epoch_;
+        worker.idle = looks;
+    } else if (naps >= naps_before_park && !holds_blocks && ready_count_.load() == 0 &&
+               orphans_.empty()) {
         ++resting_workers_;
         worker_wake_.wait(lock);
         --resting_workers_;
-        idle = 0;
+        worker.idle = 0;
+        return;
     }
+    const std::size_t waiting = ready_count_.load(std::memory_order_relaxed);
+    const std::uint64_t taken = taken_.load(std::memory_order_relaxed);
+    worker_wake_.wait_for(lock, nap);
+    worker.due = taken == taken_.load(std::memory_order_relaxed) ? waiting : 0;
 }
 
 /// With a seed, work goes on only while a caller waits for it (or has not called for a while), and
