@@ -46,7 +46,7 @@ target_compile_options(rondo_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wno-psabi>")
 if(CMAKE_UNITY_BUILD)
   # GCC takes the sources of a unity file for headers, in which anonymous namespaces would be mistakes.
-  target_compile_options(rondo_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>")
+  target_compile_options(rondo_flags INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>")
 endif()
 if(RONDO_WERROR)
   target_compile_options(rondo_flags INTERFACE
