@@ -4,7 +4,7 @@
 set(RONDO_LAYERS
   "graph|topology/graph,topology/presets,include/rondo/error.hpp,include/rondo/export.hpp,include/rondo/types.hpp|rondo_graph(_[a-z0-9_]+)?"
   "vgpu|src/vgpu,include/vgpu|rondo_vgpu(_[a-z0-9_]+)?"
-  "cuda|src/cuda|rondo_cuda"
+  "cuda|src/cuda,include/rondo/cuda_error.hpp|rondo_cuda"
   "kernels|kernels|rondo_kernels(_[a-z0-9_]+)?"
   "schedule|src/schedule,include/rondo/schedule.hpp|rondo_schedule"
   "topology|topology|rondo_topology(_[a-z0-9_]+)?"

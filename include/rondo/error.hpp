@@ -1,10 +1,9 @@
-// The one exception hierarchy of Rondo: everything it throws on purpose is an Error.
+// The one exception hierarchy of Rondo: everything it throws on purpose is an Error. CudaError is
+// in rondo/cuda_error.hpp, so that who has no CUDA can use this.
 #pragma once
 
 #include <stdexcept>
 #include <string>
-
-#include <driver_types.h>
 
 #include "rondo/export.hpp"
 
@@ -47,18 +46,6 @@ public:
 class RONDO_API AbortedError : public Error {
 public:
     using Error::Error;
-};
-
-/// A call of the CUDA runtime failed. The text holds the call, CUDA's name and description of the
-/// error, the place in the source and the device.
-class RONDO_API CudaError : public Error {
-public:
-    CudaError(cudaError_t code, const std::string& text) : Error(text), code_(code) {}
-
-    cudaError_t code() const noexcept { return code_; }
-
-private:
-    cudaError_t code_;
 };
 
 /// True when the object that threw can be used further: no work was begun, or all of it was undone.

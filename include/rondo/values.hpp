@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "rondo/cuda_error.hpp"
 #include "rondo/element.hpp"
-#include "rondo/error.hpp"
 #include "rondo/export.hpp"
 
 namespace rondo {

@@ -60,6 +60,7 @@ void Core::check_schedule(const Call& call) {
 }
 
 void Core::check_call(const Call& call, std::uint32_t rank, const RankBuffers& buffers) {
+    const std::uint32_t name = names_.of(rank);
     const std::uint64_t element = size_of(call.type);
     to_string(call.op);
     const std::uint32_t ranks = machine_.ranks();
@@ -72,9 +73,9 @@ void Core::check_call(const Call& call, std::uint32_t rank, const RankBuffers& b
     check_schedule(call);
     if (!buffers.segments.empty()) {
         for (const Segment& segment : buffers.segments) {
-            check_memory({"input", segment.input, segment.count * element, element}, rank,
+            check_memory({"input", segment.input, segment.count * element, element}, name,
                          machine_.device(rank));
-            check_memory({"output", segment.output, segment.count * element, element}, rank,
+            check_memory({"output", segment.output, segment.count * element, element}, name,
                          machine_.device(rank));
         }
         return;
@@ -87,8 +88,8 @@ void Core::check_call(const Call& call, std::uint32_t rank, const RankBuffers& b
         const std::lock_guard lock(record.mutex);
         const CheckedBuffer now[2] = {{input.data, input.bytes}, {output.data, output.bytes}};
         if (!(now[0] == record.checked[0]) || !(now[1] == record.checked[1])) {
-            check_memory(input, rank, machine_.device(rank));
-            check_memory(output, rank, machine_.device(rank));
+            check_memory(input, name, machine_.device(rank));
+            check_memory(output, name, machine_.device(rank));
             record.checked[0] = now[0];
             record.checked[1] = now[1];
         }
@@ -111,7 +112,7 @@ void Core::check_call(const Call& call, std::uint32_t rank, const RankBuffers& b
                           begin_of(output) < begin_of(input) + input.bytes;
     if (overlaps && begin_of(output) != in_place) {
         throw InvalidArgument(
-            fmt::format("rank {}: input {} and output {} overlap without being in place", rank,
+            fmt::format("rank {}: input {} and output {} overlap without being in place", name,
                         input.data, output.data));
     }
 }

@@ -89,7 +89,7 @@ bool Work::query() const {
 }
 
 std::exception_ptr Work::error() const {
-    return core_ == nullptr ? nullptr : core_->failure();
+    return core_ == nullptr ? nullptr : core_->failure().get();
 }
 
 // ---- RankHandle
@@ -178,11 +178,11 @@ Schedule Communicator::schedule_for(Collective collective, ElementType type, Red
 }
 
 void Communicator::abort() {
-    core_->abort();
+    core_->failure().set(std::make_exception_ptr(AbortedError("abort() was called")));
 }
 
 std::exception_ptr Communicator::status() const {
-    return core_->failure();
+    return core_->failure().get();
 }
 
 Work Communicator::enqueue_all(const Call& call, std::span<const RankBuffers> buffers) {

@@ -7,13 +7,12 @@
 
 namespace rondo {
 
-Connections::Connections(const Machine& machine)
+Connections::Connections(const Machine& machine, const SharedFailure& failure)
     : machine_(machine),
       host_mailboxes_(machine.device(0),
                       machine.all_reach_all() ? 0 : std::size_t{machine.ranks()} * machine.ranks()),
       reports_(machine.device(0), machine.ranks()),
-      signatures_(machine.device(0), std::size_t{machine.ranks()} * machine.ranks()),
-      abort_(machine.device(0), 1) {
+      signatures_(machine.device(0), std::size_t{machine.ranks()} * machine.ranks()) {
     const std::uint32_t ranks = machine.ranks();
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         const DeviceId device = machine.device(rank);
@@ -40,7 +39,7 @@ Connections::Connections(const Machine& machine)
                               .outgoing = ranks_[rank].tables.data(),
                               .incoming = ranks_[rank].tables.data() + ranks,
                               .report = reports_.device_span(device).data() + rank,
-                              .abort = abort_.device_span(device).data(),
+                              .abort = failure.abort_word(device),
                               .signature = {},
                               .ranks = ranks,
                               .device = device.value()});
@@ -54,14 +53,6 @@ kernels::CallStatus Connections::status(std::uint32_t rank) const {
 std::vector<kernels::Signature> Connections::signatures(std::uint32_t rank) const {
     const auto begin = signatures_.data() + std::size_t{rank} * machine_.ranks();
     return {begin, begin + machine_.ranks()};
-}
-
-void Connections::abort() noexcept {
-    kernels::store_release(&abort_[0], 1);
-}
-
-bool Connections::aborted() const noexcept {
-    return kernels::load_acquire(&abort_[0]) != 0;
 }
 
 }  // namespace rondo

@@ -1,5 +1,5 @@
-// What connects the ranks of a communicator: mailboxes, the state of each rank, the reports of its
-// kernels, and the word that ends everything.
+// What connects the ranks of a communicator: mailboxes, the state of each rank and the reports of
+// its kernels.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "communicator/machine.hpp"
+#include "communicator/shared_failure.hpp"
 #include "cuda/buffer.hpp"
 #include "kernels/program.hpp"
 
@@ -14,7 +15,7 @@ namespace rondo {
 
 class Connections {
 public:
-    explicit Connections(const Machine& machine);
+    Connections(const Machine& machine, const SharedFailure& failure);
 
     /// What every call of that rank has in common.
     const kernels::ProgramArguments& arguments(std::uint32_t rank) const {
@@ -26,10 +27,6 @@ public:
     const kernels::RankReport& report(std::uint32_t rank) const { return reports_[rank]; }
     /// What all ranks called, after a mismatch that `rank` reported.
     std::vector<kernels::Signature> signatures(std::uint32_t rank) const;
-
-    /// All waits of all kernels end, now and in future.
-    void abort() noexcept;
-    bool aborted() const noexcept;
 
 private:
     struct RankMemory {
@@ -45,7 +42,6 @@ private:
         host_mailboxes_;  ///< [owner][sender], where the sender can't reach
     PinnedBuffer<kernels::RankReport> reports_;
     PinnedBuffer<kernels::Signature> signatures_;  ///< [rank][of rank]
-    PinnedBuffer<std::uint32_t> abort_;
 };
 
 }  // namespace rondo

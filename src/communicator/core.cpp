@@ -38,6 +38,12 @@ CommunicatorOptions complete(CommunicatorOptions options) {
     return options;
 }
 
+/// Throws InvalidArgument when the message has more chunks than can be counted: now, and not when
+/// half of the ranks are enqueued.
+void require_countable(const Call& call, const Plan& plan) {
+    static_cast<void>(plan.cut(call.count, size_of(call.type)));
+}
+
 }  // namespace
 
 std::uint64_t input_count(const Call& call, std::uint32_t ranks, std::uint32_t rank) {
@@ -61,15 +67,20 @@ std::uint64_t output_count(const Call& call, std::uint32_t ranks, std::uint32_t 
     return wanted ? call.count : 0;
 }
 
-Core::Core(const CommunicatorOptions& options)
+Core::Core(const CommunicatorOptions& options, const PairOrigin* pair)
     : options_(complete(options)),
       machine_(options_.devices),
-      connections_(machine_),
+      names_(pair == nullptr ? RankNames(machine_.ranks())
+                             : RankNames(pair->sender, pair->receiver)),
+      failure_(pair == nullptr ? std::make_shared<SharedFailure>(machine_.device(0))
+                               : pair->failure),
+      connections_(machine_, *failure_),
       next_flag_number_(kernels::first_program_flag) {
     for (std::uint32_t rank = 0; rank < machine_.ranks(); ++rank) {
-        records_.push_back(std::make_unique<RankRecord>());
+        records_.push_back(std::make_unique<RankRecord>(machine_, rank));
     }
     load_kernels();
+    failure_->add(this);
 }
 
 /// Loading may wait for running kernels, so it happens before there are any.
@@ -88,6 +99,7 @@ void Core::load_kernels() const {
 }
 
 Core::~Core() {
+    failure_->remove(this);
     for (const auto& record : records_) {
         if (record->last != nullptr) {
             try {
@@ -110,6 +122,7 @@ CachedPlan& Core::plan_for(const Call& call) {
     const std::uint64_t hash = key.hash();
     for (const auto& cached : plans_) {
         if (cached->hash == hash && cached->key == key) {
+            require_countable(call, *cached->plan);
             return *cached;
         }
     }
@@ -127,6 +140,7 @@ CachedPlan& Core::plan_for(const Call& call) {
                                                       .first_flag_number = next_flag_number_});
     next_flag_number_ += cached->plan->flag_count();
     plans_.push_back(std::move(cached));
+    require_countable(call, *plans_.back()->plan);
     return *plans_.back();
 }
 
@@ -138,7 +152,8 @@ std::shared_ptr<Core> Core::link(std::uint32_t from, std::uint32_t to) {
         options.devices = {machine_.device(from).value(), machine_.device(to).value()};
         options.strategy = Strategy::centralized();
         const RelaxedCaptureMode relaxed;
-        known = std::make_shared<Core>(options);
+        const PairOrigin pair{failure_, from, to};
+        known = std::make_shared<Core>(options, &pair);
     }
     return known;
 }
@@ -165,42 +180,22 @@ bool Core::ready(const Pending& pending) try { return pending.event.ready(); } c
 }
 
 void Core::fail(std::exception_ptr cause) noexcept {
-    if (!failed_.load(std::memory_order_acquire)) {
-        cause = with_device_states(machine_, std::move(cause));
+    if (!failure_->is_set()) {
+        cause = with_device_states(machine_, names_, std::move(cause));
     }
-    {
-        const std::lock_guard lock(failure_mutex_);
-        if (failure_ == nullptr) {
-            failure_ = std::move(cause);
-        }
-        failed_.store(true, std::memory_order_release);
-    }
-    connections_.abort();
+    failure_->set(std::move(cause));
 }
 
-void Core::abort() {
-    fail(std::make_exception_ptr(AbortedError("abort() was called")));
-    const std::lock_guard lock(links_mutex_);
-    for (const auto& [ranks, link] : links_) {
-        link->abort();
-    }
-}
-
-std::exception_ptr Core::failure() {
-    if (!failed_.load(std::memory_order_acquire)) {
-        try {
-            throw_reported_failure(machine_, connections_,
-                                   [this](std::uint32_t number) { return describe_flag(number); });
-        } catch (...) {
-            fail(std::current_exception());
-        }
-    }
-    const std::lock_guard lock(failure_mutex_);
-    return failure_;
+std::exception_ptr Core::reported_failure() try {
+    throw_reported_failure(machine_, names_, connections_,
+                           [this](std::uint32_t number) { return describe_flag(number); });
+    return nullptr;
+} catch (...) {
+    return std::current_exception();
 }
 
 void Core::throw_if_failed() {
-    if (const std::exception_ptr cause = failure()) {
+    if (const std::exception_ptr cause = failure_->get()) {
         std::rethrow_exception(cause);
     }
 }
@@ -220,9 +215,13 @@ MissingFlag Core::describe_flag(std::uint32_t number) {
         const Plan& plan = *cached->plan;
         if (number >= plan.first_flag_number() &&
             number - plan.first_flag_number() < plan.flag_count()) {
-            return {fmt::format("{} ({} by {})", describe(plan.flag(number)),
-                                to_string(plan.schedule().collective), plan.schedule().name),
-                    plan.flag(number).writer_rank};
+            FlagInfo flag = plan.flag(number);
+            const std::uint32_t rank = flag.writer_rank;
+            flag.writer_rank = names_.of(rank);
+            return {fmt::format("{} ({} by {})", describe(flag),
+                                names_.is_pair() ? "send" : to_string(plan.schedule().collective),
+                                plan.schedule().name),
+                    rank};
         }
     }
     return {fmt::format("flag {}", number), 0};

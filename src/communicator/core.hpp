@@ -1,7 +1,6 @@
 // The communicator without element types: plans, launches, order, failure.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <exception>
 #include <map>
@@ -14,7 +13,9 @@
 #include "communicator/connections.hpp"
 #include "communicator/failure.hpp"
 #include "communicator/machine.hpp"
+#include "communicator/peer_view.hpp"
 #include "communicator/plan.hpp"
+#include "communicator/staging.hpp"
 #include "cuda/event.hpp"
 #include "cuda/stream.hpp"
 #include "rondo/communicator.hpp"
@@ -58,9 +59,16 @@ struct Pending {
     Pending* next_free = nullptr;  ///< in the rank's pool
 };
 
-class Core : public std::enable_shared_from_this<Core> {
+/// What a pair of ranks, sender and receiver, has from the communicator that it belongs to.
+struct PairOrigin {
+    std::shared_ptr<SharedFailure> failure;
+    std::uint32_t sender = 0;  ///< as the communicator numbers them
+    std::uint32_t receiver = 0;
+};
+
+class Core : public std::enable_shared_from_this<Core>, private FailureReporter {
 public:
-    explicit Core(const CommunicatorOptions& options);
+    explicit Core(const CommunicatorOptions& options, const PairOrigin* pair = nullptr);
     ~Core();
 
     const Machine& machine() const { return machine_; }
@@ -73,8 +81,8 @@ public:
     CachedPlan& plan_for(const Call& call);
     std::uint32_t add_schedule(Schedule schedule);
 
-    /// The communicator of two ranks, sender and receiver, for what they send each other. It is
-    /// made when it is first needed and ends with this one.
+    /// The pair of two ranks, for what the first sends the second: a communicator of its own, with
+    /// the same end as this one. Made when it is first needed.
     std::shared_ptr<Core> link(std::uint32_t from, std::uint32_t to);
 
     /// Enqueues one rank's part. When that fails, all ranks end with the cause. Null when the
@@ -87,25 +95,18 @@ public:
     void wait(const Pending& pending);
     bool ready(const Pending& pending);
 
-    /// Ends everything with this cause, unless there is one already.
-    void fail(std::exception_ptr cause) noexcept;
-    void abort();
+    /// What ends this communicator, the one that it belongs to and those that belong to it.
+    SharedFailure& failure() { return *failure_; }
     /// Throws what made the communicator fail, if anything did.
     void throw_if_failed();
     /// Throws AbortedError that says why when it can't be used any more.
     void throw_if_unusable();
-    std::exception_ptr failure();
 
     /// Held while all ranks of a call are enqueued, so that all devices see the calls of all
     /// communicators in one order.
     static std::mutex& launch_mutex();
 
 private:
-    /// Pinned copies of buffers that peers can't reach. They grow and are kept.
-    struct Staging {
-        std::vector<PinnedBuffer<std::byte>> buffers;
-        std::byte* reserve(DeviceId device, std::size_t bytes);
-    };
     /// A buffer that was found good. Asking CUDA again at every call would cost more than the rest.
     struct CheckedBuffer {
         const void* data = nullptr;
@@ -113,17 +114,33 @@ private:
         bool operator==(const CheckedBuffer&) const = default;
     };
     struct RankRecord {
+        RankRecord(const Machine& machine, std::uint32_t rank) : view(machine, rank) {}
+
         std::mutex mutex;
         CheckedBuffer checked[2];
         Pending* last = nullptr;
         Pending* free = nullptr;
         std::vector<std::unique_ptr<Pending>> pool;
-        Staging input;
-        Staging output;
+        PeerView view;
+        StagingPlaces input;
+        StagingPlaces output;
     };
 
     Pending* enqueue_locked(const Call& call, CachedPlan& plan, std::uint32_t rank,
                             const RankBuffers& buffers, StreamRef stream, bool capturing);
+    /// One of the two buffers of a rank in a call: its tensors.
+    struct CallBuffer {
+        bool is_input = false;
+        std::span<const Segment> segments;
+        std::size_t element = 0;  ///< bytes
+
+        std::size_t bytes() const;
+        void* data(const Segment& segment) const;
+    };
+    /// Where peers find the buffer instead of where the caller has it, or null when they can use it
+    /// there.
+    std::byte* stage(const CallBuffer& buffer, const Plan& plan, std::uint32_t rank);
+    static void copy_tensors(const CallBuffer& buffer, std::byte* staged, StreamRef stream);
     Pending* take(std::uint32_t rank, bool with_table);
     const kernels::Segments* write_table(Pending& pending, std::span<const Segment> segments,
                                          const std::byte* staged_input, std::byte* staged_output,
@@ -134,11 +151,16 @@ private:
     Schedule build_schedule(const PlanKey& key) const;
     kernels::ProgramArguments arguments_of(const Call& call, const CachedPlan& plan,
                                            std::uint32_t rank, const RankBuffers& buffers) const;
+    /// Ends everything with this cause, unless there is one already.
+    void fail(std::exception_ptr cause) noexcept;
+    std::exception_ptr reported_failure() override;
     MissingFlag describe_flag(std::uint32_t number);
     void load_kernels() const;
 
     const CommunicatorOptions options_;
     const Machine machine_;
+    const RankNames names_;
+    const std::shared_ptr<SharedFailure> failure_;
     Connections connections_;
     std::vector<std::unique_ptr<RankRecord>> records_;
     std::mutex plans_mutex_;
@@ -147,9 +169,6 @@ private:
     std::uint32_t next_flag_number_;
     std::mutex links_mutex_;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::shared_ptr<Core>> links_;
-    std::mutex failure_mutex_;
-    std::exception_ptr failure_;
-    std::atomic<bool> failed_ = false;
 };
 
 /// Frees communicators that only graphs held, and no graph holds any more.

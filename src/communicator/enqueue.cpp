@@ -51,13 +51,32 @@ void free_released_cores() {
     }
 }
 
-std::byte* Core::Staging::reserve(DeviceId device, std::size_t bytes) {
-    if (buffers.empty() || buffers.back().size() < bytes) {
-        const RelaxedCaptureMode relaxed;
-        const std::size_t before = buffers.empty() ? 0 : buffers.back().size();
-        buffers.emplace_back(device, std::max(bytes, 2 * before));
+std::size_t Core::CallBuffer::bytes() const {
+    std::uint64_t count = 0;
+    for (const Segment& segment : segments) count += segment.count;
+    return count * element;
+}
+
+void* Core::CallBuffer::data(const Segment& segment) const {
+    return is_input ? const_cast<void*>(segment.input) : segment.output;
+}
+
+std::byte* Core::stage(const CallBuffer& buffer, const Plan& plan, std::uint32_t rank) {
+    RankRecord& record = *records_[rank];
+    const BufferUse use = buffer.is_input ? plan.input_use(rank) : plan.output_use(rank);
+    StagingPlaces& places = buffer.is_input ? record.input : record.output;
+    const DeviceId device = machine_.device(rank);
+    const std::size_t bytes = buffer.bytes();
+    if (bytes == 0 || use == BufferUse::own) {
+        return nullptr;
     }
-    return buffers.back().device_span(device).data();
+    if (use == BufferUse::from_afar) {
+        return places.host.reserve(device, bytes);
+    }
+    const bool hidden = std::ranges::any_of(buffer.segments, [&](const Segment& segment) {
+        return segment.count != 0 && record.view.hides(buffer.data(segment));
+    });
+    return hidden ? places.device.reserve(device, bytes) : nullptr;
 }
 
 kernels::ProgramArguments Core::arguments_of(const Call& call, const CachedPlan& cached,
@@ -130,6 +149,20 @@ const kernels::Segments* Core::write_table(Pending& pending, std::span<const Seg
     return reinterpret_cast<const kernels::Segments*>(seen);
 }
 
+/// Inputs to what stands in for them, outputs from there.
+void Core::copy_tensors(const CallBuffer& buffer, std::byte* staged, StreamRef stream) {
+    for (const Segment& segment : buffer.segments) {
+        const std::size_t bytes = segment.count * buffer.element;
+        void* const own = buffer.data(segment);
+        if (bytes != 0) {
+            check(cudaMemcpyAsync(buffer.is_input ? staged : own, buffer.is_input ? own : staged,
+                                  bytes, cudaMemcpyDefault, stream.get()),
+                  "cudaMemcpyAsync of a staged buffer");
+        }
+        staged += bytes;
+    }
+}
+
 Pending* Core::enqueue(const Call& call, CachedPlan& cached, std::uint32_t rank,
                        const RankBuffers& buffers) try {
     const StreamRef stream(machine_.device(rank), buffers.stream);
@@ -148,7 +181,7 @@ Pending* Core::enqueue(const Call& call, CachedPlan& cached, std::uint32_t rank,
     }
 } catch (...) {
     fail(std::current_exception());
-    std::rethrow_exception(failure());  // the first one, for every rank
+    std::rethrow_exception(failure_->get());  // the first one, for every rank
 }
 
 Pending* Core::enqueue_locked(const Call& call, CachedPlan& cached, std::uint32_t rank,
@@ -170,38 +203,21 @@ Pending* Core::enqueue_locked(const Call& call, CachedPlan& cached, std::uint32_
     }
     kernels::ProgramArguments arguments = arguments_of(call, cached, rank, buffers);
     const std::size_t element = size_of(call.type);
-    const Segment whole{buffers.input, buffers.output, call.count};
     const bool segmented = !buffers.segments.empty();
-    const std::span<const Segment> segments =
-        segmented ? buffers.segments : std::span<const Segment>(&whole, 1);
-    const std::size_t input_bytes = input_count(call, machine_.ranks(), rank) * element;
-    const std::size_t output_bytes = output_count(call, machine_.ranks(), rank) * element;
-    const bool input_staged = cached.plan->input_is_staged(rank) && input_bytes != 0;
-    const bool output_staged = cached.plan->output_is_staged(rank) && output_bytes != 0;
-    std::byte* const staged_input =
-        input_staged ? record.input.reserve(device, input_bytes) : nullptr;
-    std::byte* const staged_output =
-        output_staged ? record.output.reserve(device, output_bytes) : nullptr;
-    const auto copy_staged = [&](bool to_staging) {
-        std::byte* staged = to_staging ? staged_input : staged_output;
-        for (const Segment& segment : segments) {
-            const std::size_t bytes = segmented    ? segment.count * element
-                                      : to_staging ? input_bytes
-                                                   : output_bytes;
-            if (bytes != 0) {
-                check(cudaMemcpyAsync(to_staging ? staged : segment.output,
-                                      to_staging ? segment.input : staged, bytes, cudaMemcpyDefault,
-                                      stream.get()),
-                      "cudaMemcpyAsync of a staged buffer");
-            }
-            staged += bytes;
-        }
+    const Segment whole_input{buffers.input, nullptr, input_count(call, machine_.ranks(), rank)};
+    const Segment whole_output{nullptr, buffers.output, output_count(call, machine_.ranks(), rank)};
+    const auto tensors = [&](const Segment& whole) {
+        return segmented ? buffers.segments : std::span<const Segment>(&whole, 1);
     };
-    if (input_staged) {
-        copy_staged(true);
+    const CallBuffer input{true, tensors(whole_input), element};
+    const CallBuffer output{false, tensors(whole_output), element};
+    std::byte* const staged_input = stage(input, *cached.plan, rank);
+    std::byte* const staged_output = stage(output, *cached.plan, rank);
+    if (staged_input != nullptr) {
+        copy_tensors(input, staged_input, stream);
         arguments.input = staged_input;
     }
-    if (output_staged) {
+    if (staged_output != nullptr) {
         arguments.output = staged_output;
     }
     Pending* const pending = take(rank, segmented);
@@ -210,13 +226,14 @@ Pending* Core::enqueue_locked(const Call& call, CachedPlan& cached, std::uint32_
     const auto give_back = [&](Pending* unused) { release_locked(record, unused); };
     std::unique_ptr<Pending, decltype(give_back)> owner(pending, give_back);
     if (segmented) {
-        arguments.segments = write_table(*pending, segments, staged_input, staged_output, element);
+        arguments.segments =
+            write_table(*pending, buffers.segments, staged_input, staged_output, element);
     }
     const unsigned lanes = cached.plan->lanes(rank);
     kernels::launch(kernels::find_program_kernel(call.type, call.op), arguments, stream,
                     {.blocks = lanes, .cooperative = lanes > 1});
-    if (output_staged) {
-        copy_staged(false);
+    if (staged_output != nullptr) {
+        copy_tensors(output, staged_output, stream);
     }
     if (capturing) {
         retain_in_graph(stream, shared_from_this());

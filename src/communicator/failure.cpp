@@ -8,6 +8,7 @@
 
 #include "cuda/device_guard.hpp"
 #include "kernels/program_numbers.hpp"
+#include "rondo/cuda_error.hpp"
 #include "rondo/schedule.hpp"
 #include "rondo/types.hpp"
 
@@ -18,17 +19,28 @@ std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
     return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
 }
 
-[[noreturn]] void throw_mismatch(const Connections& connections, std::uint32_t rank) {
+/// "send of 1024 x f32" for the ends of a pair.
+std::string describe_call(const kernels::Signature& signature, const RankNames& names,
+                          std::uint32_t rank) {
+    if (!names.is_pair()) {
+        return describe(signature);
+    }
+    return fmt::format("{} of {} x {}", rank == 0 ? "send" : "receive", signature.count,
+                       to_string(static_cast<ElementType>(signature.type)));
+}
+
+[[noreturn]] void throw_mismatch(const Connections& connections, const RankNames& names,
+                                 std::uint32_t rank) {
     std::map<std::string, std::vector<std::uint32_t>> calls;
     const std::vector<kernels::Signature> signatures = connections.signatures(rank);
     bool plans_only = true;
     for (std::uint32_t r = 0; r < signatures.size(); ++r) {
-        calls[describe(signatures[r])].push_back(r);
+        calls[describe_call(signatures[r], names, r)].push_back(names.of(r));
         plans_only = plans_only && describe(signatures[r]) == describe(signatures[0]);
     }
     if (plans_only) {
         for (std::uint32_t r = 0; r < signatures.size(); ++r) {
-            calls[fmt::format("plan {:x}", signatures[r].plan)].push_back(r);
+            calls[fmt::format("plan {:x}", signatures[r].plan)].push_back(names.of(r));
         }
     }
     std::string text = fmt::format("the ranks called different things as call {}: ",
@@ -41,13 +53,17 @@ std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
     throw MismatchError(text + ". Nothing was written.");
 }
 
-MissingFlag missing_flag(const kernels::FailureRecord& record, std::uint32_t rank,
-                         const FlagDescriber& describe_flag) {
+MissingFlag missing_flag(const kernels::FailureRecord& record, const RankNames& names,
+                         std::uint32_t rank, const FlagDescriber& describe_flag) {
     if (record.flag_number == kernels::go_flag_number) {
         return {"its own lane 0 to enter", rank};
     }
     if (record.flag_number < kernels::first_program_flag) {
-        return {fmt::format("rank {} to enter the call", record.flag_number), record.flag_number};
+        const char* const call = !names.is_pair()          ? "enter the call"
+                                 : record.flag_number == 0 ? "send"
+                                                           : "receive";
+        return {fmt::format("rank {} to {}", names.of(record.flag_number), call),
+                record.flag_number};
     }
     return describe_flag(record.flag_number);
 }
@@ -68,20 +84,20 @@ const kernels::FailureRecord* failed_wait(const Connections& connections, std::u
 
 /// Begins with the rank whose deadline passed and goes on with whom it waited for, as far as that
 /// one waited too: the last one named is the one that stopped.
-void throw_timeout(const Machine& machine, const Connections& connections, std::uint32_t rank,
-                   const FlagDescriber& describe_flag) {
+void throw_timeout(const Machine& machine, const RankNames& names, const Connections& connections,
+                   std::uint32_t rank, const FlagDescriber& describe_flag) {
     const kernels::FailureRecord* record = failed_wait(connections, rank, true);
     if (record == nullptr) {
         return;
     }
     std::string text = fmt::format("rank {} (device {}), lane {} waited {:.3f} s in vain for ",
-                                   rank, machine.device(rank).value(), record->block,
+                                   names.of(rank), machine.device(rank).value(), record->block,
                                    static_cast<double>(record->waited_ns) * 1e-9);
     const std::string details = kernels::describe(*record);
     std::vector<bool> seen(machine.ranks());
     while (record != nullptr && !seen[rank]) {
         seen[rank] = true;
-        const MissingFlag missing = missing_flag(*record, rank, describe_flag);
+        const MissingFlag missing = missing_flag(*record, names, rank, describe_flag);
         text += missing.text;
         rank = missing.rank;
         record = failed_wait(connections, rank, false);
@@ -107,25 +123,26 @@ std::string describe(const kernels::Signature& signature) {
     return text;
 }
 
-void throw_reported_failure(const Machine& machine, const Connections& connections,
-                            const FlagDescriber& describe_flag) {
+void throw_reported_failure(const Machine& machine, const RankNames& names,
+                            const Connections& connections, const FlagDescriber& describe_flag) {
     bool failed = false;
     for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank) {
         const kernels::CallStatus status = connections.status(rank);
         if (status == kernels::CallStatus::mismatch) {
-            throw_mismatch(connections, rank);
+            throw_mismatch(connections, names, rank);
         }
         failed = failed || status != kernels::CallStatus::good;
     }
     for (std::uint32_t rank = 0; rank < machine.ranks() && failed; ++rank) {
-        throw_timeout(machine, connections, rank, describe_flag);
+        throw_timeout(machine, names, connections, rank, describe_flag);
     }
     if (failed) {
         throw AbortedError("the collective was aborted");
     }
 }
 
-std::exception_ptr with_device_states(const Machine& machine, std::exception_ptr cause) {
+std::exception_ptr with_device_states(const Machine& machine, const RankNames& names,
+                                      std::exception_ptr cause) {
     try {
         std::rethrow_exception(cause);
     } catch (const CudaError& error) {
@@ -135,7 +152,7 @@ std::exception_ptr with_device_states(const Machine& machine, std::exception_ptr
                 const DeviceGuard guard(machine.device(rank));
             } catch (const CudaError& state) {
                 if (state.code() != error.code()) {
-                    text += fmt::format("; rank {}: {}", rank, state.what());
+                    text += fmt::format("; rank {}: {}", names.of(rank), state.what());
                 }
             }
         }

@@ -106,24 +106,26 @@ Plan::Plan(const Machine& machine, Schedule schedule, const PlanOptions& options
     if (layout.host_bytes != 0) {
         host_memory_.emplace_back(machine.device(0), layout.host_bytes);
     }
-    find_staged_buffers(machine);
+    find_buffer_uses(machine);
     for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank) {
         make_image(machine, rank, layout);
     }
 }
 
-void Plan::find_staged_buffers(const Machine& machine) {
+void Plan::find_buffer_uses(const Machine& machine) {
     for (const Lane& lane : schedule_.lanes) {
         for (const Step& step : lane.steps) {
             for (const auto* operands : {&step.sources, &step.destinations}) {
                 for (const Operand& operand : *operands) {
-                    if (operand.kind == Operand::Kind::channel ||
-                        machine.reaches(lane.rank, operand.index)) {
+                    if (operand.kind == Operand::Kind::channel || operand.index == lane.rank) {
                         continue;
                     }
                     RankMemory& rank = ranks_[operand.index];
-                    (operand.kind == Operand::Kind::input ? rank.input_staged
-                                                          : rank.output_staged) = true;
+                    BufferUse& use =
+                        operand.kind == Operand::Kind::input ? rank.input_use : rank.output_use;
+                    use = std::max(use, machine.reaches(lane.rank, operand.index)
+                                            ? BufferUse::by_peers
+                                            : BufferUse::from_afar);
                 }
             }
         }

@@ -19,6 +19,13 @@ struct PlanOptions {
     std::uint32_t first_flag_number = 0;  ///< in reports
 };
 
+/// Whose kernels touch a buffer that a rank brings to a call. From few to many.
+enum class BufferUse {
+    own,        ///< only the rank's
+    by_peers,   ///< also those of ranks that reach its device
+    from_afar,  ///< also those of ranks that don't: it must be in host memory
+};
+
 /// How a message is cut, for one count and element size.
 struct Cut {
     std::uint64_t share = 0;
@@ -39,9 +46,8 @@ public:
     const Schedule& schedule() const { return schedule_; }
     std::uint32_t lanes(std::uint32_t rank) const { return ranks_[rank].lanes; }
     const kernels::Program* program(std::uint32_t rank) const { return ranks_[rank].program; }
-    /// A peer that can't reach the rank's device touches this buffer, so it must be in host memory.
-    bool input_is_staged(std::uint32_t rank) const { return ranks_[rank].input_staged; }
-    bool output_is_staged(std::uint32_t rank) const { return ranks_[rank].output_staged; }
+    BufferUse input_use(std::uint32_t rank) const { return ranks_[rank].input_use; }
+    BufferUse output_use(std::uint32_t rank) const { return ranks_[rank].output_use; }
 
     /// Puts the rank's program and flags in place, in the order of the stream, before its first
     /// use.
@@ -68,12 +74,12 @@ private:
         bool uploaded = false;
         const kernels::Program* program = nullptr;
         std::uint32_t lanes = 0;
-        bool input_staged = false;
-        bool output_staged = false;
+        BufferUse input_use = BufferUse::own;
+        BufferUse output_use = BufferUse::own;
     };
     struct Layout;
 
-    void find_staged_buffers(const Machine& machine);
+    void find_buffer_uses(const Machine& machine);
     void make_image(const Machine& machine, std::uint32_t rank, const Layout& layout);
 
     Schedule schedule_;

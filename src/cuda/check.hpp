@@ -7,7 +7,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "rondo/error.hpp"
+#include "rondo/cuda_error.hpp"
 
 namespace rondo {
 

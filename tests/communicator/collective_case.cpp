@@ -16,12 +16,6 @@ namespace {
 constexpr std::size_t guard = 64;  ///< bytes on both sides that nobody may touch
 constexpr std::byte untouched{0xA5};
 
-void require(cudaError_t status) {
-    if (status != cudaSuccess) {
-        throw std::runtime_error(cudaGetErrorString(status));
-    }
-}
-
 /// Calls run<T>() with the C++ type of an element type.
 template <class Run>
 auto with_type(ElementType type, Run run) {
@@ -117,6 +111,9 @@ std::string CollectiveCase::name() const {
 }
 
 struct CaseRunner::Buffers {
+    explicit Buffers(MemorySource source) : memory(source) {}
+
+    TestMemory memory;
     std::vector<std::byte*> inputs, outputs;
     std::vector<std::size_t> bytes;
     std::vector<std::vector<std::byte>> expected;  ///< of each rank's output with its guards
@@ -128,10 +125,9 @@ struct CaseRunner::Buffers {
         bytes.resize(ranks);
         for (std::size_t rank = 0; rank < ranks; ++rank) {
             if (bytes[rank] >= wanted) continue;
-            require(cudaSetDevice(communicator.device(static_cast<int>(rank))));
             for (std::byte** buffer : {&inputs[rank], &outputs[rank]}) {
-                require(cudaFree(*buffer));
-                require(cudaMalloc(reinterpret_cast<void**>(buffer), wanted));
+                require_success(cudaFree(*buffer));
+                *buffer = memory.allocate(communicator.device(static_cast<int>(rank)), wanted);
             }
             bytes[rank] = wanted;
         }
@@ -142,8 +138,8 @@ struct CaseRunner::Buffers {
     }
 };
 
-CaseRunner::CaseRunner(Communicator communicator)
-    : communicator_(std::move(communicator)), buffers_(std::make_unique<Buffers>()) {}
+CaseRunner::CaseRunner(Communicator communicator, MemorySource source)
+    : communicator_(std::move(communicator)), buffers_(std::make_unique<Buffers>(source)) {}
 
 CaseRunner::~CaseRunner() = default;
 
@@ -186,18 +182,19 @@ void CaseRunner::prepare(CollectiveCase& wanted) {
         const Part output = output_part(wanted, rank);
         const std::vector<std::byte> data = elements_of(rank, input);
         const std::size_t bytes = buffers_->bytes[rank];
-        require(cudaSetDevice(communicator_.device(static_cast<int>(rank))));
-        require(cudaMemset(buffers_->inputs[rank], static_cast<int>(untouched), bytes));
-        require(cudaMemset(buffers_->outputs[rank], static_cast<int>(untouched), bytes));
+        require_success(cudaSetDevice(communicator_.device(static_cast<int>(rank))));
+        require_success(cudaMemset(buffers_->inputs[rank], static_cast<int>(untouched), bytes));
+        require_success(cudaMemset(buffers_->outputs[rank], static_cast<int>(untouched), bytes));
         // In place the message lies in the outputs, each part where it belongs.
         std::byte* const target =
             wanted.in_place ? buffers_->outputs[rank] : buffers_->inputs[rank];
         const std::uint64_t shift = wanted.in_place ? input.begin : 0;
-        require(cudaMemcpy(target + guard + wanted.offset + shift * element, data.data(),
-                           data.size(), cudaMemcpyDefault));
+        require_success(cudaMemcpy(target + guard + wanted.offset + shift * element, data.data(),
+                                   data.size(), cudaMemcpyDefault));
         std::vector<std::byte>& expected = buffers_->expected[rank];
         expected.resize(bytes);
-        require(cudaMemcpy(expected.data(), buffers_->outputs[rank], bytes, cudaMemcpyDefault));
+        require_success(
+            cudaMemcpy(expected.data(), buffers_->outputs[rank], bytes, cudaMemcpyDefault));
         const std::uint64_t output_shift =
             wanted.in_place && wanted.collective == Collective::reduce_scatter ? output.begin : 0;
         std::vector<std::byte> result;
@@ -267,7 +264,8 @@ std::string CaseRunner::check(const CollectiveCase& wanted) {
     for (std::size_t rank = 0; rank < buffers_->expected.size(); ++rank) {
         const std::vector<std::byte>& expected = buffers_->expected[rank];
         std::vector<std::byte> found(expected.size());
-        require(cudaMemcpy(found.data(), buffers_->outputs[rank], found.size(), cudaMemcpyDefault));
+        require_success(
+            cudaMemcpy(found.data(), buffers_->outputs[rank], found.size(), cudaMemcpyDefault));
         // reduce_scatter in place leaves the other parts of the message undefined.
         if (wanted.in_place && wanted.collective == Collective::reduce_scatter) {
             const Part own = own_part(wanted, static_cast<std::uint32_t>(rank));
@@ -308,8 +306,8 @@ std::vector<std::vector<std::byte>> CaseRunner::outputs(const CollectiveCase&) c
     std::vector<std::vector<std::byte>> all;
     for (std::size_t rank = 0; rank < buffers_->outputs.size(); ++rank) {
         all.emplace_back(buffers_->bytes[rank]);
-        require(cudaMemcpy(all.back().data(), buffers_->outputs[rank], all.back().size(),
-                           cudaMemcpyDefault));
+        require_success(cudaMemcpy(all.back().data(), buffers_->outputs[rank], all.back().size(),
+                                   cudaMemcpyDefault));
     }
     return all;
 }
@@ -318,8 +316,8 @@ std::vector<std::vector<std::byte>> CaseRunner::all_bytes() const {
     std::vector<std::vector<std::byte>> all = outputs({});
     for (std::size_t rank = 0; rank < buffers_->inputs.size(); ++rank) {
         all.emplace_back(buffers_->bytes[rank]);
-        require(cudaMemcpy(all.back().data(), buffers_->inputs[rank], all.back().size(),
-                           cudaMemcpyDefault));
+        require_success(cudaMemcpy(all.back().data(), buffers_->inputs[rank], all.back().size(),
+                                   cudaMemcpyDefault));
     }
     return all;
 }

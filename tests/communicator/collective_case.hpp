@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rondo/communicator.hpp"
+#include "tests/communicator/test_memory.hpp"
 
 namespace rondo::test {
 
@@ -31,7 +32,7 @@ struct CollectiveCase {
 /// Device memory of all ranks of a communicator, used again for every case.
 class CaseRunner {
 public:
-    explicit CaseRunner(Communicator communicator);
+    explicit CaseRunner(Communicator communicator, MemorySource source = MemorySource::device);
     ~CaseRunner();
 
     Communicator& communicator() { return communicator_; }

@@ -24,7 +24,13 @@ CommunicatorOptions options_for(std::uint32_t ranks, const Tuning& tuning) {
     return options;
 }
 
-class Conformance : public testing::TestWithParam<std::uint32_t> {
+/// How many ranks, and where their buffers come from.
+struct Setting {
+    std::uint32_t ranks = 1;
+    MemorySource source = MemorySource::device;
+};
+
+class Conformance : public testing::TestWithParam<Setting> {
 protected:
     void SetUp() override {
         if (devices_present() == 0) GTEST_SKIP() << "there is no GPU";
@@ -32,9 +38,9 @@ protected:
             GTEST_SKIP() << "needs " << ranks() << " GPUs, there are " << devices_present();
         }
     }
-    std::uint32_t ranks() const { return GetParam(); }
+    std::uint32_t ranks() const { return GetParam().ranks; }
     CaseRunner make_runner(const Tuning& tuning = {}) const {
-        return CaseRunner(Communicator::create(options_for(ranks(), tuning)));
+        return CaseRunner(Communicator::create(options_for(ranks(), tuning)), GetParam().source);
     }
 };
 
@@ -126,8 +132,27 @@ TEST_P(Conformance, AMillionAndThree) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Conformance, testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 16),
-                         [](const auto& parameter) { return std::to_string(parameter.param); });
+std::vector<Setting> on_device_memory() {
+    std::vector<Setting> settings;
+    for (const std::uint32_t ranks : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16}) settings.push_back({ranks});
+    return settings;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Conformance, testing::ValuesIn(on_device_memory()),
+                         [](const auto& parameter) {
+                             return std::to_string(parameter.param.ranks);
+                         });
+
+// Buffers that peers can't map are staged; nothing else changes.
+INSTANTIATE_TEST_SUITE_P(
+    Pools, Conformance,
+    testing::Values(Setting{1, MemorySource::closed_pool}, Setting{3, MemorySource::closed_pool},
+                    Setting{8, MemorySource::closed_pool}, Setting{3, MemorySource::open_pool},
+                    Setting{3, MemorySource::mixed}, Setting{4, MemorySource::mixed},
+                    Setting{8, MemorySource::mixed}),
+    [](const auto& parameter) {
+        return to_string(parameter.param.source) + "_" + std::to_string(parameter.param.ranks);
+    });
 
 }  // namespace
 }  // namespace rondo::test

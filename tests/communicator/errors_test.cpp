@@ -46,6 +46,11 @@ TEST(BadCalls, EachHasItsMessageAndChangesNothing) {
          "there is no operator with the number 77"},
         {[&] { rank.all_reduce<float>(ReduceOp::sum, data, data, std::size_t{1} << 61); },
          "are more than memory can hold"},
+        {[&] {
+             rank.all_reduce<float>(ReduceOp::sum, data, data, std::size_t{1} << 55,
+                                    {.strategy = Strategy::tree(2)});
+         },
+         "36028797018963968 elements are 1099511627776 chunks; there may be 2^30"},
         {[&] { rank.all_gather<float>(data, data, (std::size_t{1} << 63) + 1); },
          "of each of 3 ranks are more than memory can hold"},
         {[&] { rank.all_reduce<float>(ReduceOp::sum, data, data, 10, {.streams = two_streams}); },

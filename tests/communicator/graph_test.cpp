@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "tests/communicator/fixture.hpp"
+#include "tests/communicator/test_memory.hpp"
 
 namespace rondo::test {
 namespace {
@@ -60,21 +61,32 @@ private:
     std::vector<cudaEvent_t> events_;
 };
 
-class Graphs : public testing::TestWithParam<std::string> {};
+struct Setting {
+    std::string strategy;
+    MemorySource source = MemorySource::device;
+};
+
+class Graphs : public testing::TestWithParam<Setting> {};
 
 TEST_P(Graphs, ReplaysMixWithEagerCallsAndOutliveTheCommunicator) {
     constexpr int ranks = 3;
     CapturedStreams streams(ranks);
+    TestMemory memory(GetParam().source);
     std::vector<Tensor<float>> tensors;
+    const std::vector<float> ones(5000, 1);
     for (int rank = 0; rank < ranks; ++rank) {
-        tensors.push_back(tensor_on(rank, std::vector<float>(5000, 1)));
+        auto* const data =
+            reinterpret_cast<float*>(memory.allocate(rank, ones.size() * sizeof(float)));
+        expect_success(
+            cudaMemcpy(data, ones.data(), ones.size() * sizeof(float), cudaMemcpyDefault));
+        tensors.emplace_back(rank, data, ones.size());
     }
     const PerReplica<float> value(tensors);
     float expected = 1;
     cudaGraphExec_t executable = nullptr;
     {
         CommunicatorOptions options = options_of(ranks);
-        options.strategy = parse_strategy(GetParam());
+        options.strategy = parse_strategy(GetParam().strategy);
         Communicator comm = Communicator::create(options);
         const CallOptions on_streams{.streams = streams.all()};
         streams.begin();
@@ -95,14 +107,18 @@ TEST_P(Graphs, ReplaysMixWithEagerCallsAndOutliveTheCommunicator) {
     expect_success(cudaStreamSynchronize(streams.all()[0]));
     EXPECT_EQ(values_of(value[2]), std::vector<float>(5000, expected * ranks));
     expect_success(cudaGraphExecDestroy(executable));
+    for (const Tensor<float>& tensor : tensors) expect_success(cudaFree(tensor.data()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Graphs,
-                         testing::Values("direct(1)", "direct(2)", "ring", "tree(2)"),
+                         testing::Values(Setting{"direct(1)"}, Setting{"direct(2)"},
+                                         Setting{"ring"}, Setting{"tree(2)"},
+                                         Setting{"direct(2)", MemorySource::closed_pool},
+                                         Setting{"direct(2)", MemorySource::mixed}),
                          [](const auto& parameter) {
-                             std::string name = parameter.param;
+                             std::string name = parameter.param.strategy;
                              std::erase_if(name, [](char c) { return c == '(' || c == ')'; });
-                             return name;
+                             return name + "_" + to_string(parameter.param.source);
                          });
 
 }  // namespace

@@ -191,16 +191,62 @@ TEST(Ranks, SendAndReceive) {
     }
 }
 
+// Ranks 3 and 1 are the first and the second of their pair.
 TEST(Ranks, AReceiverThatExpectsAnotherCountIsNamed) {
-    Communicator comm = Communicator::create(options_of(2));
-    const PerReplica<float> value = ramp(2, 100);
+    Communicator comm = Communicator::create(options_of(4));
+    const PerReplica<float> value = ramp(4, 100);
     const std::vector<float> before = values_of(value[1]);
-    Work send = comm.rank(0).send(value[0].data(), 100, 1);
-    Work receive = comm.rank(1).receive(value[1].data(), 50, 0);
-    EXPECT_NE(error_of<MismatchError>([&] { send.wait(); }).find("broadcast of 50 x f32"),
-              std::string::npos);
-    EXPECT_THROW(receive.wait(), MismatchError);
+    Work pending = comm.rank(0).all_reduce(ReduceOp::sum, value[0].data(), value[0].data(), 100);
+    Work send = comm.rank(3).send(value[3].data(), 100, 1);
+    Work receive = comm.rank(1).receive(value[1].data(), 50, 3);
+    const std::string error = error_of<MismatchError>([&] { send.wait(); });
+    EXPECT_NE(error.find("rank 1: receive of 50 x f32; rank 3: send of 100 x f32"),
+              std::string::npos)
+        << error;
+    EXPECT_EQ(error_of<MismatchError>([&] { receive.wait(); }), error);
+    EXPECT_EQ(error_of<MismatchError>([&] { pending.wait(); }), error);  // it waits for nobody more
     EXPECT_EQ(values_of(value[1]), before);
+    EXPECT_NE(comm.status(), nullptr);
+    const std::string later =
+        error_of<AbortedError>([&] { comm.all_reduce(ReduceOp::sum, value); });
+    EXPECT_NE(later.find("unusable"), std::string::npos) << later;
+    EXPECT_NE(later.find("rank 3: send of 100 x f32"), std::string::npos) << later;
+}
+
+TEST(Ranks, AReceiverThatDoesNotComeIsNamedAndEndsTheCommunicator) {
+    for (const bool sender_comes : {true, false}) {
+        Communicator comm = Communicator::create(options_of(4, 100ms));
+        const PerReplica<float> value = ramp(4, 100);
+        Work work = sender_comes ? comm.rank(3).send(value[3].data(), 100, 1)
+                                 : comm.rank(1).receive(value[1].data(), 100, 3);
+        // status() says it, although nobody waits for the work.
+        const auto deadline = std::chrono::steady_clock::now() + 20s;
+        while (comm.status() == nullptr && std::chrono::steady_clock::now() < deadline) {
+            std::this_thread::yield();
+        }
+        ASSERT_NE(comm.status(), nullptr);
+        const std::string error =
+            error_of<TimeoutError>([&] { std::rethrow_exception(comm.status()); });
+        const std::string waiting = sender_comes ? "rank 3 (device 3)" : "rank 1 (device 1)";
+        const std::string missing = sender_comes ? "rank 1 to receive" : "rank 3 to send";
+        EXPECT_NE(error.find(waiting), std::string::npos) << error;
+        EXPECT_NE(error.find(missing), std::string::npos) << error;
+        EXPECT_EQ(error_of<TimeoutError>([&] { work.wait(); }), error);
+        EXPECT_THROW(comm.all_reduce(ReduceOp::sum, value), AbortedError);
+        EXPECT_THROW(comm.rank(0).send(value[0].data(), 1, 2), AbortedError);
+    }
+}
+
+TEST(Ranks, BadBuffersOfAPairAreNamedByTheCommunicatorsRanks) {
+    Communicator comm = Communicator::create(options_of(4));
+    const PerReplica<float> value = ramp(4, 100);
+    EXPECT_EQ(error_of<InvalidArgument>([&] { comm.rank(3).send<float>(nullptr, 100, 1); }),
+              "the input of rank 3 is null");
+    EXPECT_NE(error_of<InvalidArgument>([&] {
+                  comm.rank(3).receive(value[1].data(), 100, 1);
+              }).find("the output of rank 3 lies on device 1, the rank is on 3"),
+              std::string::npos);
+    EXPECT_EQ(comm.status(), nullptr);
 }
 
 TEST(Streams, CallsAreOrderedWithWhatIsBeforeAndAfter) {

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "rondo/cuda_error.hpp"
 #include "rondo/types.hpp"
+#include "topology/graph/error.hpp"
 
 namespace rondo {
 namespace {
@@ -51,6 +53,7 @@ TEST(Types, ANumberWithoutANameIsAnError) {
 TEST(Errors, OnlyThoseThatChangedNothingAreRecoverable) {
     EXPECT_TRUE(recoverable(InvalidArgument("x")));
     EXPECT_TRUE(recoverable(Unsupported("x")));
+    EXPECT_TRUE(recoverable(TopologyError("x")));
     EXPECT_FALSE(recoverable(MismatchError("x")));
     EXPECT_FALSE(recoverable(TimeoutError("x")));
     EXPECT_FALSE(recoverable(AbortedError("x")));

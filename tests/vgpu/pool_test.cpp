@@ -313,6 +313,36 @@ TEST_F(TwoDevicePoolTest, enabling_peer_access_does_not_open_pools) {
     require(cudaDeviceDisablePeerAccess(0));
 }
 
+// cudaPointerAttributes::devicePointer: "If the memory cannot be directly accessed by the current
+// device then this is NULL."
+TEST_F(TwoDevicePoolTest, the_attributes_say_which_device_can_use_pool_memory) {
+    cudaMemPool_t pool = nullptr;
+    const cudaMemPoolProps properties = properties_for(0);
+    require(cudaMemPoolCreate(&pool, &properties));
+    void* pointer = nullptr;
+    require(cudaMallocFromPoolAsync(&pointer, 64, pool, cudaStreamLegacy));
+    require(cudaStreamSynchronize(cudaStreamLegacy));
+    require(cudaSetDevice(1));
+    require(cudaDeviceEnablePeerAccess(0, 0));  // does not matter
+    const auto usable_from = [pointer](int device) {
+        cudaPointerAttributes attributes{};
+        require(cudaSetDevice(device));
+        EXPECT_EQ(cudaPointerGetAttributes(&attributes, pointer), cudaSuccess);
+        EXPECT_EQ(attributes.device, 0);
+        return attributes.devicePointer;
+    };
+    EXPECT_EQ(usable_from(0), pointer);
+    EXPECT_EQ(usable_from(1), nullptr);
+    const cudaMemAccessDesc grant = access_from(1, cudaMemAccessFlagsProtReadWrite);
+    require(cudaMemPoolSetAccess(pool, &grant, 1));
+    EXPECT_EQ(usable_from(1), pointer);
+    require(cudaDeviceDisablePeerAccess(0));
+    EXPECT_EQ(usable_from(1), pointer);
+    require(cudaSetDevice(0));
+    EXPECT_EQ(cudaFree(pointer), cudaSuccess);
+    EXPECT_EQ(cudaMemPoolDestroy(pool), cudaSuccess);
+}
+
 TEST_F(TwoDevicePoolTest, a_kernel_of_the_peer_uses_pool_memory_once_access_is_set) {
     cudaMemPool_t pool = nullptr;
     const cudaMemPoolProps properties = properties_for(0);

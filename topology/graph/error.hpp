@@ -1,13 +1,15 @@
 // The one error of the topology library: bad input, with the offending element named.
 #pragma once
 
-#include <stdexcept>
+#include "rondo/error.hpp"
 
 namespace rondo {
 
-class TopologyError : public std::runtime_error {
+/// A file, a text or a value is no topology, or can't be written as one. Nothing was changed, so it
+/// is recoverable().
+class TopologyError : public InvalidArgument {
 public:
-    using std::runtime_error::runtime_error;
+    using InvalidArgument::InvalidArgument;
 };
 
 }  // namespace rondo
