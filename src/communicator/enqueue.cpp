@@ -209,6 +209,7 @@ Pending* Core::enqueue_locked(const Call& call, CachedPlan& cached, std::uint32_
     const auto tensors = [&](const Segment& whole) {
         return segmented ? buffers.segments : std::span<const Segment>(&whole, 1);
     };
+    record.view.begin_call();
     const CallBuffer input{true, tensors(whole_input), element};
     const CallBuffer output{false, tensors(whole_output), element};
     std::byte* const staged_input = stage(input, *cached.plan, rank);

@@ -29,6 +29,14 @@ bool PeerView::hides(const void* data) {
     if (peers_.empty()) {
         return false;
     }
+    if (latest_ != data) {
+        latest_is_hidden_ = ask(data);
+        latest_ = data;
+    }
+    return latest_is_hidden_;
+}
+
+bool PeerView::ask(const void* data) {
     const void*& known = open_[slot_of(data, open_.size())];
     if (known == data && usable_from(peers_.front(), data)) {
         return false;

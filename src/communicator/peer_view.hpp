@@ -27,11 +27,16 @@ public:
     /// before: memory may have been freed, and its address given to a pool. So what was open must
     /// not be closed to some devices only while it is in use.
     bool hides(const void* data);
+    /// A new call begins. Within one, an address is asked for once: in place it is both buffers'.
+    void begin_call() { latest_ = nullptr; }
 
 private:
+    bool ask(const void* data);
     static bool usable_from(DeviceId device, const void* data);
 
     std::vector<DeviceId> peers_;
+    const void* latest_ = nullptr;  ///< asked for in this call, with its answer
+    bool latest_is_hidden_ = false;
     std::array<const void*, 64> open_{};  ///< addresses that all could use, by a hash of them
 };
 
