@@ -199,7 +199,7 @@ public:
     /// To one other rank, which must receive as many elements of the same type. Only these two take
     /// part. What is sent from one rank to another arrives in the order of the calls. Two ranks
     /// that both send first and then receive, on one stream each, wait for each other until the
-    /// deadline.
+    /// deadline. What fails makes the whole communicator unusable, as with any other call.
     template <class T>
     Work send(const T* input, std::size_t count, int to, const CallOptions& options = {}) const {
         return run_link(element_type_of<T>, input, nullptr, count, rank(), to, options);
@@ -229,6 +229,11 @@ private:
 /// All ranks of a group of GPUs in one process. Copies share it. Calls may come from any thread;
 /// calls on one communicator must not race with each other. Calls on different streams are ordered
 /// among each other; replays of a graph are ordered by the streams that they are launched on only.
+///
+/// Buffers are memory of the rank's device, from wherever: what peers can't map (pools and virtual
+/// memory that were not opened for them) is copied to a stand-in and back where peers would touch
+/// it. A graph keeps what was true at its capture. Memory that is open to all devices must not be
+/// closed to some of them only while it is in use.
 class RONDO_API Communicator {
 public:
     /// Throws InvalidArgument for devices that do not exist or are named twice.

@@ -131,6 +131,7 @@ TEST_F(HiddenMemory, AnAddressThatAPoolTookOverIsStaged) {
         void* ordinary = nullptr;
         expect_success(cudaSetDevice(1));
         expect_success(cudaMalloc(&ordinary, count * sizeof(float)));
+        expect_success(cudaMemset(ordinary, 0, count * sizeof(float)));
         const auto reduce_with = [&](float* data) {
             const PerReplica<float> value{others[0], {1, data, count}, others[2]};
             comm.all_reduce(ReduceOp::max, value, direct).wait();

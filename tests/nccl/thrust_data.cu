@@ -1,0 +1,2 @@
+// On the device.
+#include "tests/nccl/thrust_data_body.hpp"
