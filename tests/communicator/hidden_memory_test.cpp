@@ -9,20 +9,19 @@
 namespace rondo::test {
 namespace {
 
-constexpr std::size_t count = 5003;
-
-/// A tensor in a pool, holding `value` everywhere.
-Tensor<float> pool_tensor(TestPool& pool, int device, float value) {
-    auto* const data = reinterpret_cast<float*>(pool.allocate(count * sizeof(float)));
-    const std::vector<float> values(count, value);
-    expect_success(cudaMemcpy(data, values.data(), count * sizeof(float), cudaMemcpyDefault));
-    return {device, data, count};
-}
-
 /// A pool per rank, closed at first, and a tensor in each that holds 1.
 class HiddenMemory : public testing::Test {
 protected:
     static constexpr int ranks = 3;
+    static constexpr std::size_t count = 5003;
+
+    /// A tensor in a pool, holding `value` everywhere.
+    static Tensor<float> pool_tensor(TestPool& pool, int device, float value) {
+        auto* const data = reinterpret_cast<float*>(pool.allocate(count * sizeof(float)));
+        const std::vector<float> values(count, value);
+        expect_success(cudaMemcpy(data, values.data(), count * sizeof(float), cudaMemcpyDefault));
+        return {device, data, count};
+    }
 
     void SetUp() override {
         for (int rank = 0; rank < ranks; ++rank) {
@@ -43,11 +42,10 @@ protected:
         }
     }
 
+    const CallOptions direct{.strategy = Strategy::direct(2)};  ///< peers touch all buffers
     std::vector<std::unique_ptr<TestPool>> pools_;
     std::vector<Tensor<float>> tensors_;
 };
-
-const CallOptions direct{.strategy = Strategy::direct(2)};
 
 TEST_F(HiddenMemory, IsStagedOnceAndThenNothingIsAllocated) {
     Communicator comm = Communicator::create(options_of(ranks));
