@@ -17,7 +17,7 @@ std::size_t slot_of(const void* data, std::size_t slots) {
 
 }  // namespace
 
-PeerView::PeerView(const Machine& machine, std::uint32_t rank) {
+PeerView::PeerView(const Machine& machine, std::uint32_t rank) : own_(machine.device(rank)) {
     for (std::uint32_t peer = 0; peer < machine.ranks(); ++peer) {
         if (peer != rank && machine.reaches(peer, rank)) {
             peers_.push_back(machine.device(peer));
@@ -38,17 +38,18 @@ bool PeerView::hides(const void* data) {
 
 bool PeerView::ask(const void* data) {
     const void*& known = open_[slot_of(data, open_.size())];
-    if (known == data && usable_from(peers_.front(), data)) {
-        return false;
-    }
-    const bool open =
-        std::ranges::all_of(peers_, [data](DeviceId peer) { return usable_from(peer, data); });
+    const bool was_open = known == data && usable_from(peers_.front(), data);
+    const bool open = was_open || std::ranges::all_of(peers_, [data](DeviceId peer) {
+                          return usable_from(peer, data);
+                      });
     known = open ? data : nullptr;
+    // Checked, not left to a guard: what follows on a default stream would go to another device.
+    set_current_device(own_);
     return !open;
 }
 
 bool PeerView::usable_from(DeviceId device, const void* data) {
-    const DeviceGuard guard(device);
+    set_current_device(device);
     cudaPointerAttributes attributes{};
     check(cudaPointerGetAttributes(&attributes, data), "cudaPointerGetAttributes");
     return attributes.devicePointer != nullptr;

@@ -26,6 +26,9 @@ public:
     /// Asks CUDA once per peer for an address that is new, and one peer for one that all could use
     /// before: memory may have been freed, and its address given to a pool. So what was open must
     /// not be closed to some devices only while it is in use.
+    ///
+    /// The rank's device must be current. It is when this returns; when it throws CudaError, any
+    /// may be.
     bool hides(const void* data);
     /// A new call begins. Within one, an address is asked for once: in place it is both buffers'.
     void begin_call() { latest_ = nullptr; }
@@ -34,6 +37,7 @@ private:
     bool ask(const void* data);
     static bool usable_from(DeviceId device, const void* data);
 
+    DeviceId own_;
     std::vector<DeviceId> peers_;
     const void* latest_ = nullptr;  ///< asked for in this call, with its answer
     bool latest_is_hidden_ = false;

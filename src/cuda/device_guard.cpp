@@ -4,14 +4,18 @@
 
 namespace rondo {
 
+void set_current_device(DeviceId device) {
+    const cudaError_t status = cudaSetDevice(device.value());
+    if (status != cudaSuccess) [[unlikely]] {
+        throw_cuda_error(status, "cudaSetDevice(" + std::to_string(device.value()) + ")",
+                         std::source_location::current());
+    }
+}
+
 DeviceGuard::DeviceGuard(DeviceId device) {
     check(cudaGetDevice(&previous_), "cudaGetDevice");
     if (previous_ != device.value()) {
-        const cudaError_t status = cudaSetDevice(device.value());
-        if (status != cudaSuccess) [[unlikely]] {
-            throw_cuda_error(status, "cudaSetDevice(" + std::to_string(device.value()) + ")",
-                             std::source_location::current());
-        }
+        set_current_device(device);
         changed_ = true;
     }
 }

@@ -6,6 +6,9 @@
 
 namespace rondo {
 
+/// For good. Throws CudaError naming the device when there is no such device.
+void set_current_device(DeviceId device);
+
 /// Sets the calling thread's current device and puts the previous one back. Stays in its thread.
 class DeviceGuard {
 public:

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "tests/communicator/fixture.hpp"
+#include "tests/communicator/test_memory.hpp"
 #include "vgpu/control.hpp"
 
 namespace rondo::test {
@@ -93,11 +94,38 @@ TEST_F(Faults, SlowRankIsWaitedFor) {
     vgpu::clear_faults();
 }
 
+/// What ramp() gives, in memory of any source.
+class Replicas {
+public:
+    explicit Replicas(MemorySource source) : memory_(source) {
+        const PerReplica<float> values = ramp(3, 1000);
+        for (const Tensor<float>& tensor : values) {
+            const std::size_t bytes = tensor.size() * sizeof(float);
+            auto* const data = reinterpret_cast<float*>(memory_.allocate(tensor.device(), bytes));
+            const std::vector<float> own = values_of(tensor);
+            expect_success(cudaMemcpy(data, own.data(), bytes, cudaMemcpyDefault));
+            tensors_.emplace_back(tensor.device(), data, tensor.size());
+        }
+    }
+    ~Replicas() {
+        for (const Tensor<float>& tensor : tensors_) cudaFree(tensor.data());
+    }
+    Replicas(const Replicas&) = delete;
+    Replicas& operator=(const Replicas&) = delete;
+
+    PerReplica<float> get() const { return PerReplica<float>(tensors_); }
+
+private:
+    TestMemory memory_;
+    std::vector<Tensor<float>> tensors_;
+};
+
 /// Makes the k-th CUDA call fail, for k = 1, 2, ... until nothing fails any more.
-TEST_F(Faults, AnyCudaCallMayFail) {
+void fail_every_call(MemorySource source, const Strategy& strategy) {
     std::uint64_t failures = 0;
     for (std::uint64_t kth = 1;; ++kth) {
-        const PerReplica<float> value = ramp(3, 1000);
+        const Replicas replicas(source);
+        const PerReplica<float> value = replicas.get();
         const std::vector<float> sum = sum_of(value);
         const vgpu::Counters before = vgpu::counters();
         bool failed = false, fired = false;
@@ -106,7 +134,7 @@ TEST_F(Faults, AnyCudaCallMayFail) {
             vgpu::fail_any_call(kth, cudaErrorUnknown);
             try {
                 comm = Communicator::create(options_of(3, 20s));
-                comm->all_reduce(ReduceOp::sum, value, {.strategy = Strategy::tree(2)}).wait();
+                comm->all_reduce(ReduceOp::sum, value, {.strategy = strategy}).wait();
             } catch (const CudaError& error) {
                 failed = true;
                 EXPECT_EQ(error.code(), cudaErrorUnknown) << kth << ": " << error.what();
@@ -135,6 +163,15 @@ TEST_F(Faults, AnyCudaCallMayFail) {
     Communicator comm = Communicator::create(options_of(3));
     const PerReplica<float> value = ramp(3, 10);
     comm.all_reduce(ReduceOp::sum, value).wait();
+}
+
+TEST_F(Faults, AnyCudaCallMayFail) {
+    fail_every_call(MemorySource::device, Strategy::tree(2));
+}
+
+/// Also those that find out what peers can't map, and make and fill stand-ins.
+TEST_F(Faults, AnyCudaCallMayFailWhileBuffersAreStaged) {
+    fail_every_call(MemorySource::closed_pool, Strategy::direct(2));
 }
 
 }  // namespace

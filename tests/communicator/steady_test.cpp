@@ -3,6 +3,7 @@
 #include <new>
 
 #include "tests/communicator/fixture.hpp"
+#include "tests/communicator/test_memory.hpp"
 #include "vgpu/control.hpp"
 
 // The compiler sees free() behind new and does not know that both are replaced here.
@@ -47,6 +48,9 @@ RONDO_WRAP(cudaStreamIsCapturing, (cudaStream_t stream, cudaStreamCaptureStatus*
            (stream, capture))
 RONDO_WRAP(cudaPointerGetAttributes, (cudaPointerAttributes * attributes, const void* pointer),
            (attributes, pointer))
+RONDO_WRAP(cudaMemcpyAsync,
+           (void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream),
+           (to, from, bytes, kind, stream))
 RONDO_WRAP(cudaGetDevice, (int* device), (device))
 RONDO_WRAP(cudaSetDevice, (int device), (device))
 
@@ -57,8 +61,17 @@ TEST(SteadyState, ARepeatedCallAllocatesNothing) {
     Communicator comm = Communicator::create(options_of(4));
     const PerReplica<float> large = ramp(4, 100000);
     const PerReplica<float> small = ramp(4, 100);
+    // Peers can't map these: a stand-in is made once.
+    TestMemory pools(MemorySource::closed_pool);
+    std::vector<Tensor<float>> tensors;
+    for (int rank = 0; rank < 4; ++rank) {
+        auto* const data = reinterpret_cast<float*>(pools.allocate(rank, 100000 * sizeof(float)));
+        tensors.emplace_back(rank, data, 100000);
+    }
+    const PerReplica<float> hidden(tensors);
     const auto call_all = [&] {
-        for (const PerReplica<float>& value : {std::cref(large), std::cref(small)}) {
+        for (const PerReplica<float>& value :
+             {std::cref(large), std::cref(small), std::cref(hidden)}) {
             for (const Strategy& strategy : {Strategy(), Strategy::ring(), Strategy::tree(2)}) {
                 comm.all_reduce(ReduceOp::max, value, {.strategy = strategy}).wait();
             }
@@ -72,7 +85,8 @@ TEST(SteadyState, ARepeatedCallAllocatesNothing) {
     const vgpu::Counters after = vgpu::counters();
     EXPECT_EQ(after.allocations, before.allocations);
     EXPECT_EQ(after.live_events, before.live_events);
-    EXPECT_EQ(after.launches - before.launches, 20u * 6 * 4);  // one per GPU and call
+    EXPECT_EQ(after.launches - before.launches, 20u * 9 * 4);  // one per GPU and call
+    for (const Tensor<float>& tensor : tensors) expect_success(cudaFree(tensor.data()));
     const std::string probe(100 + host_before % 2, 'x');
     EXPECT_GE(probe.size(), 100u);
     EXPECT_GT(allocations, host_before);  // the counter counts
