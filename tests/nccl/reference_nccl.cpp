@@ -17,8 +17,6 @@ using rondo::Collective;
 using rondo::ElementType;
 using rondo::ReduceOp;
 
-namespace {
-
 struct ReferenceCall {
     enum class Kind { collective, send, receive };
     Kind kind = Kind::collective;
@@ -30,8 +28,6 @@ struct ReferenceCall {
     ncclRedOp_t op = ncclSum;
     int peer = 0;  ///< or the root
 };
-
-}  // namespace
 
 /// One rank. All of one ncclCommInitAll() know each other.
 struct ncclComm {
