@@ -113,7 +113,9 @@ Work RankHandle::run(Call call, const void* input, void* output, const CallOptio
     apply(call, options, *core_);
     const RankBuffers buffers = buffers_of(options, 0, input, output);
     core_->check_call(call, rank_, buffers);
-    return {core_, core_->enqueue(call, core_->plan_for(call), rank_, buffers)};
+    detail::CachedPlan& plan = core_->plan_for(call);
+    return {core_,
+            core_->keeping_device([&] { return core_->enqueue(call, plan, rank_, buffers); })};
 }
 
 Work RankHandle::run_rooted(Call call, const void* input, void* output, int root,
@@ -191,16 +193,18 @@ Work Communicator::enqueue_all(const Call& call, std::span<const RankBuffers> bu
     }
     detail::CachedPlan& plan = core_->plan_for(call);
     const std::lock_guard lock(Core::launch_mutex());
-    Work work(core_, nullptr);
-    detail::Pending** next = &work.first_;
-    for (std::uint32_t rank = 0; rank < buffers.size(); ++rank) {
-        detail::Pending* const pending = core_->enqueue(call, plan, rank, buffers[rank]);
-        if (pending != nullptr) {
-            *next = pending;
-            next = &pending->next;
+    return core_->keeping_device([&] {
+        Work work(core_, nullptr);
+        detail::Pending** next = &work.first_;
+        for (std::uint32_t rank = 0; rank < buffers.size(); ++rank) {
+            detail::Pending* const pending = core_->enqueue(call, plan, rank, buffers[rank]);
+            if (pending != nullptr) {
+                *next = pending;
+                next = &pending->next;
+            }
         }
-    }
-    return work;
+        return work;
+    });
 }
 
 Work Communicator::run(Call call, std::span<const View> inputs, std::span<const View> outputs,

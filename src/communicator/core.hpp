@@ -16,6 +16,7 @@
 #include "communicator/peer_view.hpp"
 #include "communicator/plan.hpp"
 #include "communicator/staging.hpp"
+#include "cuda/device_guard.hpp"
 #include "cuda/event.hpp"
 #include "cuda/stream.hpp"
 #include "rondo/communicator.hpp"
@@ -85,8 +86,19 @@ public:
     /// the same end as this one. Made when it is first needed.
     std::shared_ptr<Core> link(std::uint32_t from, std::uint32_t to);
 
+    /// Runs `body`, which may enqueue and change the current device; when it throws, all ranks end
+    /// with the cause.
+    template <class Body>
+    auto keeping_device(Body body) try {
+        const DeviceGuard guard;
+        return body();
+    } catch (...) {
+        fail(std::current_exception());
+        throw;
+    }
+
     /// Enqueues one rank's part. When that fails, all ranks end with the cause. Null when the
-    /// stream is being captured.
+    /// stream is being captured. To be called inside keeping_device().
     Pending* enqueue(const Call& call, CachedPlan& plan, std::uint32_t rank,
                      const RankBuffers& buffers);
     void release(Pending* pending) noexcept;
@@ -127,7 +139,7 @@ private:
     };
 
     Pending* enqueue_locked(const Call& call, CachedPlan& plan, std::uint32_t rank,
-                            const RankBuffers& buffers, StreamRef stream, bool capturing);
+                            const RankBuffers& buffers, StreamRef stream, bool& capturing);
     /// One of the two buffers of a rank in a call: its tensors.
     struct CallBuffer {
         bool is_input = false;

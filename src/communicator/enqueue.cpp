@@ -167,14 +167,14 @@ Pending* Core::enqueue(const Call& call, CachedPlan& cached, std::uint32_t rank,
                        const RankBuffers& buffers) try {
     const StreamRef stream(machine_.device(rank), buffers.stream);
     const std::lock_guard lock(records_[rank]->mutex);
-    const DeviceGuard guard(stream.device());  // once, for everything below
-    const bool capturing = stream.capturing();
+    bool capturing = true;  // until it is known; the stream holds nothing of the call before
     try {
         return enqueue_locked(call, cached, rank, buffers, stream, capturing);
     } catch (...) {
         // What is in the stream already ends now, before anybody frees what it uses.
         fail(std::current_exception());
         if (!capturing) {
+            set_current_device(stream.device());
             cudaStreamSynchronize(stream.get());
         }
         throw;
@@ -185,9 +185,24 @@ Pending* Core::enqueue(const Call& call, CachedPlan& cached, std::uint32_t rank,
 }
 
 Pending* Core::enqueue_locked(const Call& call, CachedPlan& cached, std::uint32_t rank,
-                              const RankBuffers& buffers, StreamRef stream, bool capturing) {
+                              const RankBuffers& buffers, StreamRef stream, bool& capturing) {
     const DeviceId device = stream.device();
     RankRecord& record = *records_[rank];
+    const std::size_t element = size_of(call.type);
+    const bool segmented = !buffers.segments.empty();
+    const Segment whole_input{buffers.input, nullptr, input_count(call, machine_.ranks(), rank)};
+    const Segment whole_output{nullptr, buffers.output, output_count(call, machine_.ranks(), rank)};
+    const auto tensors = [&](const Segment& whole) {
+        return segmented ? buffers.segments : std::span<const Segment>(&whole, 1);
+    };
+    record.view.begin_call();
+    const CallBuffer input{true, tensors(whole_input), element};
+    const CallBuffer output{false, tensors(whole_output), element};
+    std::byte* const staged_input = stage(input, *cached.plan, rank);
+    std::byte* const staged_output = stage(output, *cached.plan, rank);
+    // From here on: a default stream is that of the current device.
+    set_current_device(device);
+    capturing = stream.capturing();
     if (!capturing && record.last != nullptr && !(record.last->stream == stream)) {
         stream.wait(record.last->event);
     }
@@ -202,18 +217,6 @@ Pending* Core::enqueue_locked(const Call& call, CachedPlan& cached, std::uint32_
         }
     }
     kernels::ProgramArguments arguments = arguments_of(call, cached, rank, buffers);
-    const std::size_t element = size_of(call.type);
-    const bool segmented = !buffers.segments.empty();
-    const Segment whole_input{buffers.input, nullptr, input_count(call, machine_.ranks(), rank)};
-    const Segment whole_output{nullptr, buffers.output, output_count(call, machine_.ranks(), rank)};
-    const auto tensors = [&](const Segment& whole) {
-        return segmented ? buffers.segments : std::span<const Segment>(&whole, 1);
-    };
-    record.view.begin_call();
-    const CallBuffer input{true, tensors(whole_input), element};
-    const CallBuffer output{false, tensors(whole_output), element};
-    std::byte* const staged_input = stage(input, *cached.plan, rank);
-    std::byte* const staged_output = stage(output, *cached.plan, rank);
     if (staged_input != nullptr) {
         copy_tensors(input, staged_input, stream);
         arguments.input = staged_input;

@@ -17,7 +17,7 @@ std::size_t slot_of(const void* data, std::size_t slots) {
 
 }  // namespace
 
-PeerView::PeerView(const Machine& machine, std::uint32_t rank) : own_(machine.device(rank)) {
+PeerView::PeerView(const Machine& machine, std::uint32_t rank) {
     for (std::uint32_t peer = 0; peer < machine.ranks(); ++peer) {
         if (peer != rank && machine.reaches(peer, rank)) {
             peers_.push_back(machine.device(peer));
@@ -38,13 +38,13 @@ bool PeerView::hides(const void* data) {
 
 bool PeerView::ask(const void* data) {
     const void*& known = open_[slot_of(data, open_.size())];
-    const bool was_open = known == data && usable_from(peers_.front(), data);
+    const bool current_is_peer = std::ranges::find(peers_, current_device()) != peers_.end();
+    const DeviceId nearest = current_is_peer ? current_device() : peers_.front();
+    const bool was_open = known == data && usable_from(nearest, data);
     const bool open = was_open || std::ranges::all_of(peers_, [data](DeviceId peer) {
                           return usable_from(peer, data);
                       });
     known = open ? data : nullptr;
-    // Checked, not left to a guard: what follows on a default stream would go to another device.
-    set_current_device(own_);
     return !open;
 }
 

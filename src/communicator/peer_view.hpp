@@ -27,8 +27,8 @@ public:
     /// before: memory may have been freed, and its address given to a pool. So what was open must
     /// not be closed to some devices only while it is in use.
     ///
-    /// The rank's device must be current. It is when this returns; when it throws CudaError, any
-    /// may be.
+    /// There must be a DeviceGuard in the thread. Any device may be current afterwards; when it is
+    /// a peer's before, that one is asked first, which is cheapest.
     bool hides(const void* data);
     /// A new call begins. Within one, an address is asked for once: in place it is both buffers'.
     void begin_call() { latest_ = nullptr; }
@@ -37,7 +37,6 @@ private:
     bool ask(const void* data);
     static bool usable_from(DeviceId device, const void* data);
 
-    DeviceId own_;
     std::vector<DeviceId> peers_;
     const void* latest_ = nullptr;  ///< asked for in this call, with its answer
     bool latest_is_hidden_ = false;

@@ -3,27 +3,47 @@
 #include "cuda/check.hpp"
 
 namespace rondo {
+namespace {
+
+constexpr int no_guard = -1;
+
+/// The current device while a guard lives in the thread.
+thread_local int guarded = no_guard;
+
+}  // namespace
 
 void set_current_device(DeviceId device) {
+    if (guarded == device.value()) {
+        return;
+    }
     const cudaError_t status = cudaSetDevice(device.value());
     if (status != cudaSuccess) [[unlikely]] {
         throw_cuda_error(status, "cudaSetDevice(" + std::to_string(device.value()) + ")",
                          std::source_location::current());
     }
+    guarded = device.value();
 }
 
-DeviceGuard::DeviceGuard(DeviceId device) {
-    check(cudaGetDevice(&previous_), "cudaGetDevice");
-    if (previous_ != device.value()) {
-        set_current_device(device);
-        changed_ = true;
+DeviceId current_device() {
+    return DeviceId(guarded);
+}
+
+DeviceGuard::DeviceGuard() : previous_(guarded), outermost_(guarded == no_guard) {
+    if (outermost_) {
+        check(cudaGetDevice(&previous_), "cudaGetDevice");
+        guarded = previous_;
     }
+}
+
+DeviceGuard::DeviceGuard(DeviceId device) : DeviceGuard() {
+    set_current_device(device);  // when it throws, the destructor runs
 }
 
 DeviceGuard::~DeviceGuard() {
-    if (changed_) {
+    if (guarded != previous_) {
         check_noexcept(cudaSetDevice(previous_), "cudaSetDevice");
     }
+    guarded = outermost_ ? no_guard : previous_;
 }
 
 }  // namespace rondo

@@ -48,6 +48,9 @@ void StreamRef::call_host(cudaHostFn_t function, void* data) const {
 }
 
 bool StreamRef::capturing() const {
+    if (handle_ == nullptr) {
+        return false;  // the default stream can't be captured
+    }
     const DeviceGuard guard(device_);
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     check(cudaStreamIsCapturing(handle_, &status), "cudaStreamIsCapturing");
