@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t small_message = 64 << 10;
 
 /// One shot moves N times as much, but has one step less.
-constexpr std::uint64_t one_shot_traffic = 32 << 10;
+constexpr std::uint64_t one_shot_traffic = 8 << 10;
 
 class Hash {
 public:
