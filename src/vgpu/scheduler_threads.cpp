@@ -311,8 +311,10 @@ void Scheduler::worker_loop() {
 void Scheduler::worker_rest(WorkerState& worker, Executor& executor) {
     constexpr unsigned looks = spins_before_yield + yields_before_sleep;
     const bool holds_blocks = executor.size() > 0;
-    if ((holds_blocks || work_is_large()) && worker.idle < looks) {
-        if (++worker.idle < spins_before_yield && !single_core_) {
+    const bool large = work_is_large();  // more is likely to come at once: no nap
+    if (large || (holds_blocks && worker.idle < looks)) {
+        worker.idle = std::min(worker.idle + 1, looks);
+        if ((large || worker.idle < spins_before_yield) && !single_core_) {
             _mm_pause();
         } else {
             sched_yield();
