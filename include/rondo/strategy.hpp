@@ -21,7 +21,8 @@ public:
         ring,                     ///< slices travel around a ring
         hierarchical_copy,        ///< DGX-1: inside each half, between two mains, and back
         reduction_to_one_device,  ///< centralized, on a named device
-        direct                    ///< everybody reads and writes everybody's memory
+        direct,                   ///< everybody reads and writes everybody's memory
+        forest                    ///< weighted trees computed for the very topology
     };
 
     /// Automatic.
@@ -39,6 +40,8 @@ public:
     /// One shot: everybody reduces everything, for small messages. Two shots: everybody reduces its
     /// share. 0: by size. Throws InvalidArgument for other numbers.
     static Strategy direct(std::uint32_t shots = 0);
+    /// Trees that together use the links of the machine as well as any trees can.
+    static Strategy forest() { return {Kind::forest, 0}; }
 
     Kind kind() const { return kind_; }
     /// tree only

@@ -30,6 +30,26 @@ void check_order(const Problem& problem) {
             "the order {} does not hold every one of {} ranks once", problem.order, problem.ranks);
 }
 
+/// Each tree has one root, and its parents lead everybody there.
+void check_trees(const Problem& problem) {
+    for (std::size_t i = 0; i < problem.trees.size(); ++i) {
+        const WeightedTree& tree = problem.trees[i];
+        require(tree.weight > 0, "tree {} has the weight {}", i, tree.weight);
+        require(tree.parents.size() == problem.ranks, "tree {} has {} parents for {} ranks", i,
+                tree.parents.size(), problem.ranks);
+        std::uint32_t roots = 0;
+        for (std::uint32_t rank = 0; rank < problem.ranks; ++rank) {
+            require(tree.parents[rank] < problem.ranks, "tree {}: the parent of rank {} is {}", i,
+                    rank, tree.parents[rank]);
+            roots += tree.parents[rank] == rank ? 1 : 0;
+            std::uint32_t at = rank;
+            for (std::uint32_t hop = 0; hop < problem.ranks; ++hop) at = tree.parents[at];
+            require(tree.parents[at] == at, "tree {}: rank {} does not lead to a root", i, rank);
+        }
+        require(roots == 1, "tree {} has {} roots", i, roots);
+    }
+}
+
 void check(const Problem& problem) {
     require(problem.ranks >= 1, "a collective needs at least one rank");
     require(problem.root < problem.ranks, "root is {}, but there are {} ranks", problem.root,
@@ -43,6 +63,7 @@ void check(const Problem& problem) {
             "{} counts for {} of {} ranks", problem.counts.size(), to_string(problem.collective),
             problem.ranks);
     check_order(problem);
+    check_trees(problem);
     require(problem.halves.empty() || problem.halves.size() == problem.ranks,
             "halves has {} elements for {} ranks", problem.halves.size(), problem.ranks);
     require(problem.lanes >= 1 && problem.lanes <= kernels::max_lanes,
@@ -125,6 +146,8 @@ Schedule build(const Strategy& strategy, const Problem& problem) {
             return build_ring(strategy, problem);
         case Strategy::Kind::direct:
             return build_direct(strategy, problem);
+        case Strategy::Kind::forest:
+            return build_forest_schedule(strategy, problem);
         case Strategy::Kind::automatic:
             throw InvalidArgument("automatic is a choice; build() needs what was chosen");
         default:

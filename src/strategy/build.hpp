@@ -10,6 +10,12 @@
 
 namespace rondo {
 
+/// A spanning tree of the ranks and its part of the data.
+struct WeightedTree {
+    std::vector<std::uint32_t> parents = {};  ///< of each rank; the root is its own
+    double weight = 0;                        ///< in proportion to the others'
+};
+
 /// What is to be done, and what of the machine matters for it.
 struct Problem {
     Collective collective = Collective::all_reduce;
@@ -25,6 +31,10 @@ struct Problem {
     std::vector<std::uint32_t> halves = {};
     /// Centre of centralized strategies; nobody in particular where it is not below `ranks`.
     std::uint32_t centre = UINT32_MAX;
+    /// forest: trees for this collective, rooted at `root` for reduce and broadcast, at every rank
+    /// for reduce_scatter and all_gather. Empty: the star around each root, which is as good as any
+    /// where all are joined by one switch.
+    std::vector<WeightedTree> trees = {};
     std::uint32_t lanes = 1;  ///< blocks per rank; 1 also merges phases, for small messages
     std::uint32_t depth = 2;  ///< slots of a channel
 };

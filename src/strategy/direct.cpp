@@ -58,28 +58,6 @@ Step direct_step(const Schedule& schedule, std::uint32_t unit) {
     return step;
 }
 
-Schedule build_two_shot(const Strategy& strategy, const Problem& problem) {
-    Schedule start = start_schedule(strategy, problem);
-    const std::uint32_t lanes = has_owners(problem.collective) ? 1 : problem.lanes;
-    cut_evenly(start, problem.ranks * lanes);
-    ScheduleBuilder builder(std::move(start), problem.depth);
-    for (std::uint32_t rank = 0; rank < problem.ranks; ++rank) {
-        for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-            builder.add(builder.lane(rank, lane),
-                        direct_step(builder.schedule(), rank * lanes + lane));
-        }
-    }
-    std::vector<bool> touched(problem.ranks, problem.collective != Collective::broadcast);
-    if (problem.collective == Collective::broadcast) {
-        touched = wanted_by(builder.schedule(), 0);
-        touched[problem.root] = true;
-    }
-    if (problem.ranks > 1) {
-        add_exit(builder, problem.ranks, lanes, touched);
-    }
-    return builder.take();
-}
-
 /// all_reduce and reduce_scatter.
 Schedule build_one_shot(const Strategy& strategy, const Problem& problem) {
     Schedule start = start_schedule(strategy, problem);
@@ -114,6 +92,33 @@ Schedule build_one_shot(const Strategy& strategy, const Problem& problem) {
 
 }  // namespace
 
+Schedule build_stars(const Strategy& strategy, const Problem& problem,
+                     const std::vector<std::uint64_t>& shares) {
+    Schedule start = start_schedule(strategy, problem);
+    const bool owned = has_owners(problem.collective);
+    const std::uint32_t lanes = owned ? 1 : problem.lanes;
+    std::vector<std::uint32_t> folder;  // of each unit
+    for (std::uint32_t rank = 0; rank < problem.ranks; ++rank) {
+        if (!owned && shares[rank] == 0) continue;
+        folder.insert(folder.end(), lanes, rank);
+        if (!owned) start.unit_shares.insert(start.unit_shares.end(), lanes, shares[rank]);
+    }
+    ScheduleBuilder builder(std::move(start), problem.depth);
+    for (std::uint32_t unit = 0; unit < folder.size(); ++unit) {
+        builder.add(builder.lane(folder[unit], unit % lanes),
+                    direct_step(builder.schedule(), unit));
+    }
+    std::vector<bool> touched(problem.ranks, problem.collective != Collective::broadcast);
+    if (problem.collective == Collective::broadcast) {
+        touched = wanted_by(builder.schedule(), 0);
+        touched[problem.root] = true;
+    }
+    if (problem.ranks > 1) {
+        add_exit(builder, problem.ranks, lanes, touched);
+    }
+    return builder.take();
+}
+
 Schedule build_direct(const Strategy& strategy, const Problem& problem) {
     if (strategy.shots() == 0) {
         throw InvalidArgument("direct must say its shots before a schedule can be built");
@@ -124,8 +129,9 @@ Schedule build_direct(const Strategy& strategy, const Problem& problem) {
         throw Unsupported(std::string("direct(1) does not apply to ") +
                           std::string(to_string(problem.collective)) + "; direct(2) does");
     }
-    return strategy.shots() == 1 ? build_one_shot(strategy, problem)
-                                 : build_two_shot(strategy, problem);
+    return strategy.shots() == 1
+               ? build_one_shot(strategy, problem)
+               : build_stars(strategy, problem, std::vector<std::uint64_t>(problem.ranks, 1));
 }
 
 }  // namespace rondo

@@ -23,6 +23,11 @@ std::vector<std::uint32_t> order_from(const Problem& problem, std::uint32_t firs
 
 Schedule build_ring(const Strategy& strategy, const Problem& problem);
 Schedule build_direct(const Strategy& strategy, const Problem& problem);
+/// Every rank folds its part of the message from all inputs and writes it to all outputs, without
+/// scratch. `shares` are the ranks' parts; units that have owners are theirs whatever it says.
+Schedule build_stars(const Strategy& strategy, const Problem& problem,
+                     const std::vector<std::uint64_t>& shares);
+Schedule build_forest_schedule(const Strategy& strategy, const Problem& problem);
 /// centralized, tree, hierarchical_copy, reduction_to_one_device
 Schedule build_on_trees(const Strategy& strategy, const Problem& problem);
 

@@ -20,13 +20,14 @@ struct KindInfo {
 };
 
 /// In the order of Strategy::Kind.
-constexpr std::array<KindInfo, 7> kinds{{{"automatic", ""},
+constexpr std::array<KindInfo, 8> kinds{{{"automatic", ""},
                                          {"centralized", ""},
                                          {"tree", "arity"},
                                          {"ring", ""},
                                          {"hierarchical_copy", "num_packs"},
                                          {"reduction_to_one_device", "device"},
-                                         {"direct", "shots", true}}};
+                                         {"direct", "shots", true},
+                                         {"forest", ""}}};
 
 constexpr auto kind_names = [] {
     std::array<std::string_view, kinds.size()> names;
@@ -59,6 +60,8 @@ Strategy make(Strategy::Kind kind, std::int64_t parameter) {
                 checked(parameter, 0, INT32_MAX, "the device of reduction_to_one_device")));
         case Strategy::Kind::direct:
             return Strategy::direct(checked(parameter, 0, 2, "the shots of direct"));
+        case Strategy::Kind::forest:
+            return Strategy::forest();
     }
     throw InvalidArgument("there is no such strategy");
 }

@@ -23,7 +23,8 @@ inline std::vector<Strategy> all_strategies(std::uint32_t ranks) {
             Strategy::hierarchical_copy(2 * ranks),
             Strategy::reduction_to_one_device(0),
             Strategy::direct(1),
-            Strategy::direct(2)};
+            Strategy::direct(2),
+            Strategy::forest()};
 }
 
 /// direct(1) is for two collectives only.

@@ -1,0 +1,69 @@
+// How long a schedule takes on a machine that need not be there: event-driven, over the links.
+//
+// A step waits for its flags, then its transfer takes part of every link between the ranks that it
+// reads from or writes to, of their memories and of its block; transfers that meet share max-min
+// fair. Then the block waits for its writes to arrive and posts its flags. Lanes, channels, depths
+// and credits are those of the schedule, chunks those of the slots. In-switch reduction (NVLS) is
+// outside the model. docs/simulator.md has the model and how far it can be trusted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rondo/schedule.hpp"
+#include "topology/simulate/routes.hpp"
+
+namespace rondo {
+
+struct SimulationOptions {
+    std::uint64_t bytes = 0;               ///< of the whole message
+    std::uint64_t slot_bytes = 128 << 10;  ///< the size of a chunk, where there are channels
+    /// Longer pipelines run so many chunks; the time of the others is that of those in the middle.
+    std::uint32_t most_chunks = 24;
+    /// Transfers that begin or end within this part of their mean time share a new distribution of
+    /// rates. 0: each for itself.
+    double coarseness = 0.02;
+    bool timeline = false;  ///< keep when each step ran
+};
+
+/// One step's run.
+struct StepTime {
+    std::uint32_t lane = 0;
+    std::uint32_t step = 0;
+    std::uint32_t chunk = 0;
+    double ready = 0;  ///< seconds from the call: its flags are there
+    double end = 0;    ///< its flags are posted
+    double bytes = 0;  ///< of the chunk
+};
+
+struct LinkUse {
+    int link = 0;      ///< index into Topology::links()
+    double bytes = 0;  ///< that it carries
+    double busy = 0;   ///< share of the time that this takes at full bandwidth
+};
+
+struct Simulation {
+    double seconds = 0;
+    double algbw = 0;  ///< bytes of the message per second
+    double busbw = 0;  ///< algbw times what nccl-tests multiplies it with
+    std::uint64_t chunks = 0;
+    std::uint32_t chunks_run = 0;      ///< fewer than `chunks`: the rest was extrapolated
+    std::vector<LinkUse> links = {};   ///< busiest first, without those that carry nothing
+    std::vector<StepTime> steps = {};  ///< by their end; of the chunks that were run
+};
+
+/// `schedule` must be valid, with a rank for each of the routing's. Throws InvalidArgument when the
+/// ranks differ, when nothing joins two ranks that exchange data, and when it can't come to an end.
+Simulation simulate(const Schedule& schedule, const Routing& routing,
+                    const SimulationOptions& options);
+
+/// What the links carry per byte of result, as nccl-tests has it.
+double bus_factor(Collective collective, std::uint32_t ranks);
+
+/// The steps as Chrome's trace events, for chrome://tracing and ui.perfetto.dev: a process per
+/// rank, a thread per lane.
+std::string chrome_trace(const Schedule& schedule, const Routing& routing,
+                         const Simulation& simulation);
+
+}  // namespace rondo
