@@ -10,6 +10,7 @@ set(RONDO_LAYERS
   "topology|topology|rondo_topology(_[a-z0-9_]+)?"
   "strategy|src/strategy,include/rondo/strategy.hpp|rondo_strategy"
   "communicator|src/communicator,include/rondo|rondo_communicator(_device)?"
+  "tool|topology/tool|rondo_tool"
   "training|src/training|rondo_training"
   "library|src/library,include/rondo/version.hpp|rondo_shared(_vgpu)?")
 

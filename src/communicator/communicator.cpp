@@ -179,6 +179,13 @@ Schedule Communicator::schedule_for(Collective collective, ElementType type, Red
     return core_->plan_for(call).plan->schedule();
 }
 
+Explanation Communicator::explain(Collective collective, ElementType type, std::uint64_t count,
+                                  const CallOptions& options) const {
+    Call call{.collective = collective, .type = type, .count = count};
+    apply(call, options, *core_);
+    return core_->explain(call);
+}
+
 void Communicator::abort() {
     core_->failure().set(std::make_exception_ptr(AbortedError("abort() was called")));
 }

@@ -70,6 +70,7 @@ std::uint64_t output_count(const Call& call, std::uint32_t ranks, std::uint32_t 
 Core::Core(const CommunicatorOptions& options, const PairOrigin* pair)
     : options_(complete(options)),
       machine_(options_.devices),
+      advisor_(machine_),
       names_(pair == nullptr ? RankNames(machine_.ranks())
                              : RankNames(pair->sender, pair->receiver)),
       failure_(pair == nullptr ? std::make_shared<SharedFailure>(machine_.device(0))
@@ -167,6 +168,30 @@ std::uint32_t Core::add_schedule(Schedule schedule) {
     const std::lock_guard lock(plans_mutex_);
     schedules_.push_back(std::move(schedule));
     return static_cast<std::uint32_t>(schedules_.size());
+}
+
+Explanation Core::explain(const Call& call) const {
+    const Choice choice = advisor_.explain(choice_key(call));
+    Explanation result{.strategy = key_of(call).strategy, .reason = choice.reason};
+    for (const Candidate& candidate : choice.candidates) {
+        if (!candidate.problem.empty()) continue;
+        if (candidate.strategy == result.strategy) {
+            result.seconds = candidate.seconds;
+        } else if (result.runner_up.kind() == Strategy::Kind::automatic) {
+            result.runner_up = candidate.strategy;
+            result.runner_up_seconds = candidate.seconds;
+        }
+    }
+    if (call.strategy.kind() != Strategy::Kind::automatic) {
+        result.reason =
+            fmt::format("{} was asked for. {}", to_string(result.strategy), result.reason);
+    } else if (advisor_.is_one_memory()) {
+        result.reason = fmt::format(
+            "The devices are virtual GPUs in one memory, where direct was measured to be the "
+            "fastest at every size: {} is taken without simulation.",
+            to_string(result.strategy));
+    }
+    return result;
 }
 
 void Core::wait(const Pending& pending) try { pending.event.synchronize(); } catch (...) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "communicator/advisor.hpp"
 #include "communicator/connections.hpp"
 #include "communicator/failure.hpp"
 #include "communicator/machine.hpp"
@@ -81,6 +82,8 @@ public:
     /// The plan of a call, made now when there is none. Throws InvalidArgument or Unsupported.
     CachedPlan& plan_for(const Call& call);
     std::uint32_t add_schedule(Schedule schedule);
+    /// What automatic does with a call, and why.
+    Explanation explain(const Call& call) const;
 
     /// The pair of two ranks, for what the first sends the second: a communicator of its own, with
     /// the same end as this one. Made when it is first needed.
@@ -159,6 +162,8 @@ private:
                                          std::size_t element);
     void release_locked(RankRecord& record, Pending* pending) noexcept;
     void check_schedule(const Call& call);
+    ChoiceKey choice_key(const Call& call) const;
+    Decision decide(const Call& call) const;
     PlanKey key_of(const Call& call) const;
     Schedule build_schedule(const PlanKey& key) const;
     kernels::ProgramArguments arguments_of(const Call& call, const CachedPlan& plan,
@@ -171,6 +176,7 @@ private:
 
     const CommunicatorOptions options_;
     const Machine machine_;
+    mutable Advisor advisor_;  ///< guards itself
     const RankNames names_;
     const std::shared_ptr<SharedFailure> failure_;
     Connections connections_;

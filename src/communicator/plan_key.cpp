@@ -30,25 +30,13 @@ bool one_shot_applies(Collective collective) {
     return collective == Collective::all_reduce || collective == Collective::reduce_scatter;
 }
 
-/// The best known rule until schedules are simulated.
-Strategy choose(const Machine& machine, std::uint64_t bytes) {
-    if (machine.all_reach_all()) {
-        return Strategy::direct();
-    }
-    return bytes <= small_message ? Strategy::tree(2) : Strategy::ring();
-}
-
-Strategy resolve(const Machine& machine, const Call& call, std::uint64_t bytes) {
-    Strategy strategy = call.strategy;
-    if (strategy.kind() == Strategy::Kind::automatic) {
-        strategy = choose(machine, bytes);
-    }
-    if (strategy == Strategy::direct()) {
-        const bool one_shot = one_shot_applies(call.collective) && bytes <= small_message &&
-                              bytes * machine.ranks() <= one_shot_traffic;
-        strategy = Strategy::direct(one_shot ? 1 : 2);
-    }
-    return strategy;
+/// direct by size.
+Strategy with_shots(const Strategy& strategy, const Call& call, std::uint64_t bytes,
+                    std::uint32_t ranks) {
+    if (strategy != Strategy::direct()) return strategy;
+    const bool one_shot = one_shot_applies(call.collective) && bytes <= small_message &&
+                          bytes * ranks <= one_shot_traffic;
+    return Strategy::direct(one_shot ? 1 : 2);
 }
 
 /// How many units the message has, roughly: chunks are made for them.
@@ -63,6 +51,8 @@ std::uint64_t units_of(const Strategy& strategy, const Call& call, std::uint32_t
                                                              : std::max(1u, lanes / 2);
         case Strategy::Kind::direct:
             return 1;
+        case Strategy::Kind::forest:
+            return std::uint64_t{8} * std::max(1u, lanes / 2);
         case Strategy::Kind::hierarchical_copy:
             return strategy.num_packs();
         default:
@@ -94,6 +84,18 @@ std::uint64_t PlanKey::hash() const {
     return hash.value();
 }
 
+ChoiceKey Core::choice_key(const Call& call) const {
+    return {.collective = call.collective,
+            .root = call.root,
+            .bytes = size_class(call.count * size_of(call.type)),
+            .destinations = call.destinations};
+}
+
+Decision Core::decide(const Call& call) const {
+    return advisor_.is_one_memory() ? Decision{.strategy = Strategy::direct()}
+                                    : advisor_.decide(choice_key(call));
+}
+
 PlanKey Core::key_of(const Call& call) const {
     const std::uint64_t bytes = call.count * size_of(call.type);
     const bool small = bytes <= small_message;
@@ -105,7 +107,19 @@ PlanKey Core::key_of(const Call& call) const {
     const Tuning& tuning = options_.tuning;
     key.lanes = tuning.lanes != 0 ? tuning.lanes : small ? 1 : 2;
     key.depth = tuning.depth != 0 ? tuning.depth : small ? 2 : 4;
-    key.strategy = call.schedule != 0 ? Strategy() : resolve(machine_, call, bytes);
+    Decision decision{.strategy = call.strategy};
+    if (call.schedule == 0 && call.strategy.kind() == Strategy::Kind::automatic) {
+        decision = decide(call);
+    }
+    key.strategy = call.schedule != 0
+                       ? Strategy()
+                       : with_shots(decision.strategy, call, bytes, machine_.ranks());
+    if (decision.cutting.slot_bytes != 0) {
+        key.lanes = tuning.lanes != 0 ? tuning.lanes : decision.cutting.lanes;
+        key.depth = tuning.depth != 0 ? tuning.depth : decision.cutting.depth;
+        key.slot_bytes = tuning.slot_bytes != 0 ? tuning.slot_bytes : decision.cutting.slot_bytes;
+        return key;
+    }
     // Small messages fit into one slot; large ones are cut so that chunks overlap.
     const std::uint64_t unit_bytes =
         bytes / units_of(key.strategy, call, machine_.ranks(), key.lanes) + 64;
@@ -139,6 +153,7 @@ Schedule Core::build_schedule(const PlanKey& key) const {
                                   " is not in the communicator");
         }
     }
+    advisor_.complete(problem, key.strategy);
     return build(key.strategy, problem);
 }
 

@@ -5,9 +5,8 @@ namespace rondo {
 namespace {
 
 /// The number under which `ends` is known, and whether it is new.
-std::pair<std::uint32_t, bool> number_of(
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>& known,
-    std::pair<std::uint32_t, std::uint32_t> ends) {
+template <class Ends>
+std::pair<std::uint32_t, bool> number_of(std::map<Ends, std::uint32_t>& known, const Ends& ends) {
     const auto [place, added] = known.try_emplace(ends, static_cast<std::uint32_t>(known.size()));
     return {place->second, added};
 }
@@ -18,15 +17,16 @@ ScheduleBuilder::ScheduleBuilder(Schedule start, std::uint32_t depth)
     : schedule_(std::move(start)), depth_(depth) {}
 
 std::uint32_t ScheduleBuilder::lane(std::uint32_t rank, std::uint32_t number) {
-    const auto [lane, added] = number_of(lanes_, {rank, number});
+    const auto [lane, added] = number_of(lanes_, Ends{rank, number});
     if (added) {
         schedule_.lanes.push_back({rank, {}});
     }
     return lane;
 }
 
-Operand ScheduleBuilder::channel(std::uint32_t from_lane, std::uint32_t to_lane) {
-    const auto [channel, added] = number_of(channels_, {from_lane, to_lane});
+Operand ScheduleBuilder::channel(std::uint32_t from_lane, std::uint32_t to_lane,
+                                 std::uint32_t number) {
+    const auto [channel, added] = number_of(channels_, {Ends{from_lane, to_lane}, number});
     if (added) {
         schedule_.channels.push_back({from_lane, to_lane, depth_});
     }
@@ -34,7 +34,7 @@ Operand ScheduleBuilder::channel(std::uint32_t from_lane, std::uint32_t to_lane)
 }
 
 std::uint32_t ScheduleBuilder::event(std::uint32_t from_lane, std::uint32_t to_lane) {
-    const auto [event, added] = number_of(events_, {from_lane, to_lane});
+    const auto [event, added] = number_of(events_, Ends{from_lane, to_lane});
     if (added) {
         schedule_.events.push_back({from_lane, to_lane});
     }

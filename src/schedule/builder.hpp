@@ -16,8 +16,8 @@ public:
 
     /// Lane `number` of a rank.
     std::uint32_t lane(std::uint32_t rank, std::uint32_t number);
-    /// The channel from one lane to another.
-    Operand channel(std::uint32_t from_lane, std::uint32_t to_lane);
+    /// The channel from one lane to another; lanes may have several, told apart by a number.
+    Operand channel(std::uint32_t from_lane, std::uint32_t to_lane, std::uint32_t number = 0);
     /// The event from one lane to another.
     std::uint32_t event(std::uint32_t from_lane, std::uint32_t to_lane);
     void add(std::uint32_t lane, Step step);
@@ -32,7 +32,7 @@ private:
     Schedule schedule_;
     std::uint32_t depth_;
     std::map<Ends, std::uint32_t> lanes_;
-    std::map<Ends, std::uint32_t> channels_;
+    std::map<std::pair<Ends, std::uint32_t>, std::uint32_t> channels_;
     std::map<Ends, std::uint32_t> events_;
 };
 

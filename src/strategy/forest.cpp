@@ -24,6 +24,9 @@ constexpr std::size_t most_extra_units = 64;
 /// So many units wait for each other in a lane, and others can go on meanwhile.
 constexpr std::uint32_t units_per_lane = 8;
 
+/// Parts that the busiest rank of a tree may fold before the trees are dealt out to all lanes.
+constexpr double most_folds = 6;
+
 /// Turns between the levels of a unit. More than a channel has slots would be a deadlock: who
 /// pushes ahead waits for a slot that is freed a stride later.
 constexpr std::uint32_t most_stride = 4;
@@ -139,11 +142,28 @@ std::vector<std::uint64_t> root_shares(const Problem& problem,
     return shares;
 }
 
-/// Neighbouring units, most of one tree, share a lane.
-std::vector<std::uint32_t> lanes_of_units(std::size_t units, std::uint32_t lanes) {
+/// A rank that folds far more than the mean of all would keep one of its lanes busy and leave the
+/// others idle, if that lane were the only one to serve the tree.
+bool have_busy_ranks(const std::vector<WeightedTree>& trees) {
+    double busiest = 0;
+    double total = 0;
+    for (const WeightedTree& tree : trees) {
+        std::vector<std::uint32_t> folds(tree.parents.size(), 1);
+        for (std::uint32_t rank = 0; rank < tree.parents.size(); ++rank) {
+            if (tree.parents[rank] != rank) ++folds[tree.parents[rank]];
+        }
+        busiest += *std::ranges::max_element(folds) * tree.weight;
+        total += tree.weight;
+    }
+    return busiest > most_folds * total;
+}
+
+/// Neighbouring units, most of one tree, share a lane, or are dealt out to all lanes.
+std::vector<std::uint32_t> lanes_of_units(std::size_t units, std::uint32_t lanes, bool deal) {
     std::vector<std::uint32_t> lane_of_unit;
     for (std::size_t unit = 0; unit < units; ++unit) {
-        lane_of_unit.push_back(static_cast<std::uint32_t>(unit * lanes / units));
+        lane_of_unit.push_back(
+            static_cast<std::uint32_t>(deal ? unit % lanes : unit * lanes / units));
     }
     return lane_of_unit;
 }
@@ -242,12 +262,14 @@ Schedule build_forest_schedule(const Strategy& strategy, const Problem& problem)
     const std::uint32_t pairs = std::max(1u, problem.lanes / 2);
     Schedule start = start_schedule(strategy, problem);
     const std::vector<std::uint32_t> tree_of_unit = trees_of_units(problem, start, trees, pairs);
-    const std::vector<std::uint32_t> pair_of_unit = lanes_of_units(tree_of_unit.size(), pairs);
+    const bool deal = have_busy_ranks(trees);
+    const std::vector<std::uint32_t> pair_of_unit =
+        lanes_of_units(tree_of_unit.size(), pairs, deal);
     ScheduleBuilder builder(std::move(start), problem.depth);
     for (std::uint32_t unit = 0; unit < tree_of_unit.size(); ++unit) {
         const std::uint32_t pair = pair_of_unit[unit];
-        const TreeLanes lanes =
-            problem.lanes == 1 ? TreeLanes{0, 0} : TreeLanes{2 * pair, 2 * pair + 1};
+        const TreeLanes lanes = problem.lanes == 1 ? TreeLanes{0, 0, deal, true}
+                                                   : TreeLanes{2 * pair, 2 * pair + 1, deal, true};
         const Tree tree = folds_of(trees[tree_of_unit[unit]]);
         const std::vector<bool> wanted = wanted_by(builder.schedule(), unit);
         if (reduces(problem.collective)) {

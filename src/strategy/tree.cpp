@@ -21,22 +21,22 @@ public:
     }
 
     /// Steps of all ranks below `rank` and its own; the result of the whole tree goes down.
-    void add_up(std::uint32_t rank, std::uint32_t parent) {
+    void add_up(std::uint32_t rank, std::uint32_t parent, std::uint32_t depth = 0) {
         Step step{.unit = unit_};
         const std::uint32_t lane = up_lane(rank);
         for (const std::uint32_t part : tree_.folds[rank]) {
-            if (part == rank) {
-                step.sources.push_back(input_of(rank));
+            if (part == rank || is_pulled(part)) {
+                step.sources.push_back(input_of(part));
             } else {
-                add_up(part, rank);
-                step.sources.push_back(builder_.channel(up_lane(part), lane));
+                add_up(part, rank, depth + 1);
+                step.sources.push_back(builder_.channel(up_lane(part), lane, level(depth + 1)));
             }
         }
         if (rank == tree_.root) {
             step.finishes = true;
-            deliver(step, rank, lane);
+            deliver(step, rank, lane, 0);
         } else {
-            step.destinations.push_back(builder_.channel(lane, up_lane(parent)));
+            step.destinations.push_back(builder_.channel(lane, up_lane(parent), level(depth)));
         }
         builder_.add(lane, std::move(step));
     }
@@ -44,12 +44,12 @@ public:
     void add_root_copy() {
         const std::uint32_t lane = down_lane(tree_.root);
         Step step{.unit = unit_, .sources = {input_of(tree_.root)}};
-        deliver(step, tree_.root, lane);
+        deliver(step, tree_.root, lane, 0);
         builder_.add(lane, std::move(step));
     }
 
     /// Steps of the ranks below `rank`, whose own step runs in `lane`.
-    void add_down(std::uint32_t rank, std::uint32_t lane) {
+    void add_down(std::uint32_t rank, std::uint32_t lane, std::uint32_t depth = 0) {
         for (const std::uint32_t child : tree_.folds[rank]) {
             if (child == rank || !reached_[child]) {
                 continue;
@@ -59,13 +59,14 @@ public:
             if (wanted_[child]) {
                 step.waits.push_back(builder_.event(lane, child_lane));
             }
-            forward(step, child, child_lane);
+            forward(step, child, child_lane, depth + 1);
             if (!step.destinations.empty()) {
-                step.sources.push_back(wanted_[child] ? output_of(child)
-                                                      : builder_.channel(lane, child_lane));
+                step.sources.push_back(wanted_[child]
+                                           ? output_of(child)
+                                           : builder_.channel(lane, child_lane, level(depth + 1)));
             }
             builder_.add(child_lane, std::move(step));
-            add_down(child, child_lane);
+            add_down(child, child_lane, depth + 1);
         }
     }
 
@@ -73,6 +74,10 @@ public:
     std::uint32_t down_lane(std::uint32_t rank) { return builder_.lane(rank, lanes_.down); }
 
 private:
+    bool is_pulled(std::uint32_t rank) const {
+        return lanes_.pull_leaves && tree_.folds[rank].size() == 1 && wanted_[rank];
+    }
+
     /// Ranks that want the result or lie on the way to one.
     bool find_reached(std::uint32_t rank) {
         for (const std::uint32_t child : tree_.folds[rank]) {
@@ -83,14 +88,17 @@ private:
         return reached_[rank];
     }
 
-    void deliver(Step& step, std::uint32_t rank, std::uint32_t lane) {
+    /// The number of the channel above a rank at this depth.
+    std::uint32_t level(std::uint32_t depth) const { return lanes_.channel_per_level ? depth : 0; }
+
+    void deliver(Step& step, std::uint32_t rank, std::uint32_t lane, std::uint32_t depth) {
         if (wanted_[rank]) {
             step.destinations.push_back(output_of(rank));
         }
-        forward(step, rank, lane);
+        forward(step, rank, lane, depth);
     }
 
-    void forward(Step& step, std::uint32_t rank, std::uint32_t lane) {
+    void forward(Step& step, std::uint32_t rank, std::uint32_t lane, std::uint32_t depth) {
         for (const std::uint32_t child : tree_.folds[rank]) {
             if (child == rank || !reached_[child]) {
                 continue;
@@ -99,7 +107,8 @@ private:
                 step.destinations.push_back(output_of(child));
                 step.signals.push_back(builder_.event(lane, down_lane(child)));
             } else {
-                step.destinations.push_back(builder_.channel(lane, down_lane(child)));
+                step.destinations.push_back(
+                    builder_.channel(lane, down_lane(child), level(depth + 1)));
             }
         }
     }

@@ -23,6 +23,11 @@ Tree make_heap_tree(const std::vector<std::uint32_t>& order, std::uint32_t arity
 struct TreeLanes {
     std::uint32_t up = 0;
     std::uint32_t down = 1;
+    /// Parents read the inputs of leaves that get the result, instead of having them sent: fewer
+    /// steps and no scratch. The result tells a leaf that its input has been read.
+    bool pull_leaves = false;
+    /// A channel per level, so that the units of a lane may be out of step from level to level.
+    bool channel_per_level = false;
 };
 
 /// All inputs of the unit go up and become one result, which goes down to everybody who has an

@@ -51,12 +51,17 @@ constexpr double fence_seconds(PathKind kind) {
     return 0;
 }
 
+/// A GPU of vgpu that is not like any real one.
+inline bool is_virtual(const GpuInfo& gpu) {
+    return gpu.model.ends_with("Virtual GPU");
+}
+
 /// Bytes per second that one block moves, the larger of what it reads and writes. NCCL: ceiling of
 /// a channel of Tree, Simple, one node: Volta 26.5, Ampere 24, Hopper 38.7, Blackwell 70 GB/s;
 /// older GPUs like Volta. Unknown GPUs (other vendors) like Ampere. Virtual ones: one core's memory
 /// loop.
-constexpr double lane_bandwidth(const GpuInfo& gpu) {
-    if (gpu.model == "Virtual GPU") return 10e9;
+inline double lane_bandwidth(const GpuInfo& gpu) {
+    if (is_virtual(gpu)) return 10e9;
     const int major = gpu.compute_major;
     if (major >= 10) return 70e9;
     if (major == 9) return 38.7e9;
@@ -67,8 +72,8 @@ constexpr double lane_bandwidth(const GpuInfo& gpu) {
 /// Bytes per second of the GPU's own memory, reads and writes together. Data sheets: P100 732, V100
 /// 900, A100-40 1555, H100 SXM 3350, B200 8000 GB/s; MI250 3277 for its two dies. Virtual GPUs
 /// share what the topology gives each.
-constexpr double memory_bandwidth(const GpuInfo& gpu) {
-    if (gpu.model == "Virtual GPU") return 25.6e9;
+inline double memory_bandwidth(const GpuInfo& gpu) {
+    if (is_virtual(gpu)) return 25.6e9;
     const int major = gpu.compute_major;
     if (major >= 10) return 8000e9;
     if (major == 9) return 3350e9;

@@ -52,9 +52,7 @@ private:
         return *path;
     }
 
-    bool is_virtual(std::uint32_t rank) const {
-        return routing_.gpu(rank).gpu.model == "Virtual GPU";
-    }
+    bool is_virtual_rank(std::uint32_t rank) const { return is_virtual(routing_.gpu(rank).gpu); }
 
     void add_flags() {
         double farthest = 0;
@@ -68,13 +66,14 @@ private:
             double seconds = flag_seconds(PathKind::memory);
             if (info.writer_rank != info.waiter_rank) {
                 seconds = path(info.writer_rank, info.waiter_rank).flag_seconds();
-            } else if (!is_virtual(info.writer_rank)) {
+            } else if (!is_virtual_rank(info.writer_rank)) {
                 seconds = flag_seconds(PathKind::fabric);
             }
             farthest = std::max(farthest, seconds);
             model_.flags.push_back({info.per_chunk, waiter, seconds});
         }
-        model_.entry_seconds = (is_virtual(0) ? virtual_launch_seconds : launch_seconds) + farthest;
+        model_.entry_seconds =
+            (is_virtual_rank(0) ? virtual_launch_seconds : launch_seconds) + farthest;
     }
 
     void use(std::uint32_t resource, double amount) { uses_[resource] += amount; }

@@ -62,8 +62,7 @@ double extrapolate(const std::vector<double>& ends, double chunks) {
     return ends.back() + period * (chunks - static_cast<double>(ends.size()));
 }
 
-std::vector<LinkUse> link_uses(const Model& model, const MessageCut& cut, std::size_t links,
-                               double seconds) {
+std::vector<double> resource_bytes(const Model& model, const MessageCut& cut) {
     std::vector<double> bytes(model.capacities.size());
     for (const auto& lane : model.lanes) {
         for (const ModelStep& step : lane) {
@@ -72,6 +71,12 @@ std::vector<LinkUse> link_uses(const Model& model, const MessageCut& cut, std::s
             }
         }
     }
+    return bytes;
+}
+
+std::vector<LinkUse> link_uses(const Model& model, const MessageCut& cut, std::size_t links,
+                               double seconds) {
+    const std::vector<double> bytes = resource_bytes(model, cut);
     std::vector<LinkUse> uses;
     for (std::size_t link = 0; link < links; ++link) {
         if (bytes[link] <= 0) continue;
@@ -95,6 +100,16 @@ double bus_factor(Collective collective, std::uint32_t ranks) {
         default:
             return 1;
     }
+}
+
+double least_seconds(const Schedule& schedule, const Routing& routing, std::uint64_t bytes) {
+    const Model model = make_model(schedule, routing);
+    const std::vector<double> used = resource_bytes(model, cut_message(schedule, {.bytes = bytes}));
+    double seconds = 0;
+    for (std::size_t i = 0; i < used.size(); ++i) {
+        seconds = std::max(seconds, used[i] / model.capacities[i]);
+    }
+    return model.entry_seconds + seconds;
 }
 
 Simulation simulate(const Schedule& schedule, const Routing& routing,

@@ -58,6 +58,10 @@ struct Simulation {
 Simulation simulate(const Schedule& schedule, const Routing& routing,
                     const SimulationOptions& options);
 
+/// Seconds that the busiest link alone needs, and the launch: no simulation is faster. Throws as
+/// simulate() does.
+double least_seconds(const Schedule& schedule, const Routing& routing, std::uint64_t bytes);
+
 /// What the links carry per byte of result, as nccl-tests has it.
 double bus_factor(Collective collective, std::uint32_t ranks);
 

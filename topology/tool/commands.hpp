@@ -39,6 +39,20 @@ struct BoundOptions {
 };
 void bound(const BoundOptions& options);
 
+struct PlanOptions {
+    std::string topology;
+    std::string collective = "all_reduce";
+    std::string bytes = {};  ///< "256M"
+    std::string gpus = {};   ///< "0,1,4-7"; empty: all
+    std::string links = "all";
+    std::string model = "nccl";
+    std::string strategy = {};  ///< empty: the fastest
+    int root = -1;              ///< GPU of broadcast and reduce; below 0: the first
+    bool json = false;
+    std::string trace_file = {};  ///< Chrome trace of the chosen strategy; "-": standard output
+};
+void plan(const PlanOptions& options);
+
 struct DetectCommand {
     std::string output =
         {};                  ///< JSON goes there; "-": standard output, and nothing else is printed

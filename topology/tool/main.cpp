@@ -26,7 +26,8 @@ constexpr const char* examples =
     "  rondo-topo detect -o machine.json                  what this machine is made of\n"
     "  rondo-topo convert dgx1_v100 dgx1.xml              a file for NCCL_TOPO_FILE\n"
     "  rondo-topo bound dgx1_v100 --gpus 0-4 --links nvlink\n"
-    "                                                     the best all_reduce of five GPUs\n\n"
+    "                                                     the best all_reduce of five GPUs\n"
+    "  rondo-topo plan dgx1_v100 --gpus 0-4 --bytes 256M  which strategy is fastest, and why\n\n"
     "Exit codes: 0 done, 1 failed (the reason is on standard error), 2 wrong usage.";
 
 void add_list(CLI::App& app, bool& json) {
@@ -84,6 +85,48 @@ void add_bound(CLI::App& app, BoundOptions& options) {
     command->callback([&options] { bound(options); });
 }
 
+void add_plan(CLI::App& app, PlanOptions& options) {
+    CLI::App* command = app.add_subcommand(
+        "plan",
+        "Simulate every strategy for a collective and say which is the fastest, and why.\n"
+        "The time is that of Rondo's own schedules on the links of the machine, with latencies; "
+        "docs/simulator.md tells how far it can be trusted.\n"
+        "In-switch reduction (NVLS) is outside the model.");
+    command->footer(
+        "Examples:\n"
+        "  rondo-topo plan dgx1_v100 --bytes 256M\n"
+        "  rondo-topo plan dgx1_v100 --gpus 0,1,2,3,4 --bytes 256M     why a ring is bad here\n"
+        "  rondo-topo plan hgx_h100 --collective all_gather --bytes 1G --json\n"
+        "  rondo-topo plan dgx_a100 --bytes 1M --strategy ring --trace ring.json\n"
+        "                                          the steps, for chrome://tracing or "
+        "ui.perfetto.dev");
+    command->add_option("topology", options.topology, "Preset, number or file")->required();
+    command
+        ->add_option("--collective", options.collective,
+                     "all_reduce, reduce, broadcast, reduce_scatter or all_gather")
+        ->capture_default_str();
+    command->add_option("--bytes", options.bytes, "Size of the whole message: 1000, 64K, 256M, 1G")
+        ->required();
+    command->add_option("--gpus", options.gpus, "GPUs that take part: 0,1,4-7; default: all");
+    command->add_option("--root", options.root,
+                        "The GPU of broadcast and reduce; default: the first that takes part");
+    command
+        ->add_option("--links", options.links,
+                     "nvlink (NVLink, XGMI and shared memory only) or all")
+        ->capture_default_str();
+    command
+        ->add_option("--model", options.model,
+                     "Bandwidths: nccl (what NCCL's model assumes) or nominal")
+        ->capture_default_str();
+    command->add_option(
+        "--strategy", options.strategy,
+        "Take this one instead of the fastest: ring, tree(2), direct(2), forest...");
+    command->add_flag("--json", options.json, "Print JSON; rates in GB/s");
+    command->add_option("--trace", options.trace_file,
+                        "Write when each step runs as Chrome trace; - is standard output");
+    command->callback([&options] { plan(options); });
+}
+
 void add_detect(CLI::App& app, DetectCommand& options) {
     CLI::App* command = app.add_subcommand(
         "detect",
@@ -107,6 +150,7 @@ struct AllOptions {
     std::string file;
     ConvertOptions convert;
     BoundOptions bound;
+    PlanOptions plan;
     DetectCommand detect;
 };
 
@@ -121,6 +165,7 @@ int run(int argc, char** argv) {
     add_convert(app, options.convert);
     add_detect(app, options.detect);
     add_bound(app, options.bound);
+    add_plan(app, options.plan);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

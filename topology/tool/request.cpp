@@ -43,6 +43,36 @@ std::vector<int> parse_gpus(std::string_view text) {
     }
 }
 
+std::uint64_t parse_bytes(std::string_view text) {
+    const auto fail = [&] {
+        throw UsageError(fmt::format(
+            "--bytes: {} is not a size; write 1000, 64K, 256M or 1G, up to 1T", in_quotes(text)));
+    };
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+    if (error != std::errc() || !(value >= 0)) fail();
+    if (unit.ends_with("iB")) unit.remove_suffix(2);
+    double factor = 1;
+    if (!unit.empty()) {
+        const std::size_t place = std::string_view("KMGT").find(unit.front());
+        if (unit.size() != 1 || place == std::string_view::npos) fail();
+        for (std::size_t i = 0; i <= place; ++i) factor *= 1024;
+    }
+    const double bytes = value * factor;
+    if (bytes < 1 || bytes > 1024.0 * 1024 * 1024 * 1024) fail();
+    return static_cast<std::uint64_t>(bytes);
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+    constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    std::size_t unit = 0;
+    double value = static_cast<double>(bytes);
+    for (; value >= 1024 && unit < 4; value /= 1024) ++unit;
+    return fmt::format("{:.4g} {}", value, units[unit]);
+}
+
 LinkFilter parse_links(std::string_view text) {
     if (text == "all") return LinkFilter::all;
     if (text == "nvlink") return LinkFilter::nvlink;

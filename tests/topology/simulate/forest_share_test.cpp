@@ -1,0 +1,39 @@
+// How much of the exact bound forests reach in simulation, with all latencies; never more than it.
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "strategy/planner.hpp"
+#include "tests/topology/simulate/support.hpp"
+
+namespace rondo::test {
+namespace {
+
+constexpr std::uint64_t mebibyte = 1 << 20;
+
+/// Share of the bound that the best way to cut a forest reaches.
+double share(const Planner& planner, std::uint64_t bytes) {
+    const Task task{.bytes = bytes};
+    const Choice choice = planner.choose(task, Strategy::forest());
+    return static_cast<double>(bytes) / choice.chosen().seconds / planner.bound(task);
+}
+
+void expect_share(const std::string& preset, double least_256, double least_1024) {
+    const Topology topology = load_topology(preset);
+    const Planner planner(topology, {});
+    const double quarter = share(planner, 256 * mebibyte);
+    const double whole = share(planner, 1024 * mebibyte);
+    EXPECT_GE(quarter, least_256) << preset;
+    EXPECT_GE(whole, least_1024) << preset;
+    EXPECT_LE(std::max(quarter, whole), 1.0) << preset;
+}
+
+TEST(ForestShare, OfMachinesWithOneSwitchIsNearlyAll) {
+    for (const char* preset :
+         {"dgx2_v100", "dgx_a100", "hgx_h100", "pcie4_nop2p", "gb200_nvl72_1sw"}) {
+        expect_share(preset, 0.95, 0.98);
+    }
+}
+
+}  // namespace
+}  // namespace rondo::test
