@@ -6,9 +6,12 @@
 // moves the trees' parts in their proportions. Units of one size also fill their slots.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <ranges>
 #include <tuple>
 
+#include "strategy/equal_trees.hpp"
 #include "strategy/problem.hpp"
 #include "strategy/tree.hpp"
 
@@ -23,6 +26,10 @@ constexpr std::size_t most_extra_units = 64;
 
 /// So many units wait for each other in a lane, and others can go on meanwhile.
 constexpr std::uint32_t units_per_lane = 8;
+
+/// Trees of one weight, with lanes of their own, are better than exact weights from here on: lanes
+/// that serve several trees wait for each other.
+constexpr double least_equal = 0.9;
 
 /// Parts that the busiest rank of a tree may fold before the trees are dealt out to all lanes.
 constexpr double most_folds = 6;
@@ -113,12 +120,19 @@ std::uint32_t depth_in(const WeightedTree& tree, std::uint32_t rank) {
     return depth;
 }
 
-/// One hop: the root reads from everybody and writes to everybody, without scratch.
-bool are_stars(const std::vector<WeightedTree>& trees) {
-    return std::ranges::all_of(trees, [](const WeightedTree& tree) {
+/// One hop: the root reads from everybody and writes to everybody, without scratch and without a
+/// pipeline that would keep different roots in step, so they must have the same to do.
+bool are_equal_stars(const std::vector<WeightedTree>& trees) {
+    std::map<std::uint32_t, double> weights;
+    for (const WeightedTree& tree : trees) {
         const std::uint32_t root = root_of(tree);
-        return std::ranges::all_of(tree.parents, [&](std::uint32_t up) { return up == root; });
-    });
+        weights[root] += tree.weight;
+        if (std::ranges::any_of(tree.parents, [&](std::uint32_t up) { return up != root; })) {
+            return false;
+        }
+    }
+    const auto [least, most] = std::ranges::minmax(weights | std::views::values);
+    return most <= least * tolerated_excess;
 }
 
 /// What each rank is the root of, in parts of a whole that is fine enough for any weights.
@@ -247,6 +261,54 @@ std::vector<std::int64_t> turns_of_units(const std::vector<std::uint32_t>& lane_
     return turn;
 }
 
+void add_unit(ScheduleBuilder& builder, const WeightedTree& tree, std::uint32_t unit,
+              const TreeLanes& lanes) {
+    const std::vector<bool> wanted = wanted_by(builder.schedule(), unit);
+    if (reduces(builder.schedule().collective)) {
+        add_reduction(builder, folds_of(tree), unit, lanes, wanted);
+    } else {
+        add_broadcast(builder, folds_of(tree), unit, lanes, wanted);
+    }
+}
+
+/// Trees of one weight, each with lanes of its own: nobody waits for another tree. As many lanes
+/// down as up, because links are shared by the number of those who use them.
+Schedule build_apart(const Strategy& strategy, const Problem& problem,
+                     const std::vector<WeightedTree>& trees) {
+    const auto count = static_cast<std::uint32_t>(trees.size());
+    const std::uint32_t units = count * std::max(1u, problem.lanes / 2 / count);
+    Schedule start = start_schedule(strategy, problem);
+    cut_evenly(start, units);
+    ScheduleBuilder builder(std::move(start), problem.depth);
+    for (std::uint32_t unit = 0; unit < units; ++unit) {
+        add_unit(builder, trees[unit % count], unit, {.up = 2 * unit, .down = 2 * unit + 1});
+    }
+    return builder.take();
+}
+
+/// Lanes that serve several trees.
+Schedule build_together(const Strategy& strategy, const Problem& problem,
+                        const std::vector<WeightedTree>& trees, bool deal) {
+    const std::uint32_t pairs = std::max(1u, problem.lanes / 2);
+    Schedule start = start_schedule(strategy, problem);
+    const std::vector<std::uint32_t> tree_of_unit = trees_of_units(problem, start, trees, pairs);
+    const std::vector<std::uint32_t> pair_of_unit =
+        lanes_of_units(tree_of_unit.size(), pairs, deal);
+    ScheduleBuilder builder(std::move(start), problem.depth);
+    for (std::uint32_t unit = 0; unit < tree_of_unit.size(); ++unit) {
+        const std::uint32_t pair = pair_of_unit[unit];
+        TreeLanes lanes{.up = 2 * pair, .down = 2 * pair + 1};
+        if (problem.lanes == 1) lanes = {.up = 0, .down = 0};
+        lanes.pull_leaves = deal;
+        lanes.channel_per_level = true;
+        add_unit(builder, trees[tree_of_unit[unit]], unit, lanes);
+    }
+    Schedule schedule = builder.take();
+    order_steps(schedule, trees, tree_of_unit, turns_of_units(pair_of_unit, pairs),
+                std::min(problem.depth, most_stride));
+    return schedule;
+}
+
 }  // namespace
 
 Schedule build_forest_schedule(const Strategy& strategy, const Problem& problem) {
@@ -258,30 +320,13 @@ Schedule build_forest_schedule(const Strategy& strategy, const Problem& problem)
                                   std::to_string(root_of(tree)));
         }
     }
-    if (are_stars(trees)) return build_stars(strategy, problem, root_shares(problem, trees));
-    const std::uint32_t pairs = std::max(1u, problem.lanes / 2);
-    Schedule start = start_schedule(strategy, problem);
-    const std::vector<std::uint32_t> tree_of_unit = trees_of_units(problem, start, trees, pairs);
+    if (are_equal_stars(trees)) return build_stars(strategy, problem, root_shares(problem, trees));
     const bool deal = have_busy_ranks(trees);
-    const std::vector<std::uint32_t> pair_of_unit =
-        lanes_of_units(tree_of_unit.size(), pairs, deal);
-    ScheduleBuilder builder(std::move(start), problem.depth);
-    for (std::uint32_t unit = 0; unit < tree_of_unit.size(); ++unit) {
-        const std::uint32_t pair = pair_of_unit[unit];
-        const TreeLanes lanes = problem.lanes == 1 ? TreeLanes{0, 0, deal, true}
-                                                   : TreeLanes{2 * pair, 2 * pair + 1, deal, true};
-        const Tree tree = folds_of(trees[tree_of_unit[unit]]);
-        const std::vector<bool> wanted = wanted_by(builder.schedule(), unit);
-        if (reduces(problem.collective)) {
-            add_reduction(builder, tree, unit, lanes, wanted);
-        } else {
-            add_broadcast(builder, tree, unit, lanes, wanted);
-        }
+    if (problem.collective == Collective::all_reduce && !deal && problem.lanes > 1) {
+        const auto equal = equal_trees(trees, problem.lanes / 2, least_equal);
+        if (!equal.empty()) return build_apart(strategy, problem, equal);
     }
-    Schedule schedule = builder.take();
-    order_steps(schedule, trees, tree_of_unit, turns_of_units(pair_of_unit, pairs),
-                std::min(problem.depth, most_stride));
-    return schedule;
+    return build_together(strategy, problem, trees, deal);
 }
 
 }  // namespace rondo

@@ -20,10 +20,6 @@ constexpr std::uint64_t small_message = 64 << 10;
 constexpr std::uint64_t largest_slot = 512 << 10;
 constexpr std::uint64_t smallest_slot = 4 << 10;
 
-/// A choice compares; it need not be as exact as a single simulation.
-constexpr std::uint32_t most_chunks_of_a_choice = 12;
-constexpr double coarseness_of_a_choice = 0.04;
-
 ForestCollective forest_collective(Collective collective) {
     switch (collective) {
         case Collective::reduce:
@@ -152,12 +148,9 @@ Schedule Planner::schedule(const Task& task, const Candidate& candidate) const {
 }
 
 Simulation Planner::simulate(const Task& task, const Candidate& candidate, bool timeline) const {
-    return rondo::simulate(schedule(task, candidate), routing_for(task, candidate.strategy),
-                           {.bytes = task.bytes,
-                            .slot_bytes = candidate.cutting.slot_bytes,
-                            .most_chunks = most_chunks_of_a_choice,
-                            .coarseness = coarseness_of_a_choice,
-                            .timeline = timeline});
+    return rondo::simulate(
+        schedule(task, candidate), routing_for(task, candidate.strategy),
+        {.bytes = task.bytes, .slot_bytes = candidate.cutting.slot_bytes, .timeline = timeline});
 }
 
 std::vector<Candidate> Planner::cuttings(const Strategy& strategy, const Task& task) const {

@@ -54,6 +54,14 @@ std::vector<double> chunk_bytes(const MessageCut& cut, std::uint32_t chunks) {
     return bytes;
 }
 
+/// What takes some milliseconds.
+std::uint32_t chunks_to_run(const Model& model) {
+    constexpr std::size_t steps_to_run = 10'000;
+    std::size_t steps = 1;
+    for (const auto& lane : model.lanes) steps += lane.size();
+    return static_cast<std::uint32_t>(std::clamp<std::size_t>(steps_to_run / steps, 12, 64));
+}
+
 /// The chunks in the middle show how fast the full pipeline is; the beginning and the end were run.
 double extrapolate(const std::vector<double>& ends, double chunks) {
     const std::size_t first = ends.size() / 3;
@@ -72,6 +80,16 @@ std::vector<double> resource_bytes(const Model& model, const MessageCut& cut) {
         }
     }
     return bytes;
+}
+
+/// What the busiest link or memory needs, and the launch.
+double link_seconds(const Model& model, const MessageCut& cut) {
+    const std::vector<double> used = resource_bytes(model, cut);
+    double seconds = 0;
+    for (std::size_t i = 0; i < used.size(); ++i) {
+        seconds = std::max(seconds, used[i] / model.capacities[i]);
+    }
+    return model.entry_seconds + seconds;
 }
 
 std::vector<LinkUse> link_uses(const Model& model, const MessageCut& cut, std::size_t links,
@@ -103,13 +121,7 @@ double bus_factor(Collective collective, std::uint32_t ranks) {
 }
 
 double least_seconds(const Schedule& schedule, const Routing& routing, std::uint64_t bytes) {
-    const Model model = make_model(schedule, routing);
-    const std::vector<double> used = resource_bytes(model, cut_message(schedule, {.bytes = bytes}));
-    double seconds = 0;
-    for (std::size_t i = 0; i < used.size(); ++i) {
-        seconds = std::max(seconds, used[i] / model.capacities[i]);
-    }
-    return model.entry_seconds + seconds;
+    return link_seconds(make_model(schedule, routing), cut_message(schedule, {.bytes = bytes}));
 }
 
 Simulation simulate(const Schedule& schedule, const Routing& routing,
@@ -117,7 +129,8 @@ Simulation simulate(const Schedule& schedule, const Routing& routing,
     const Model model = make_model(schedule, routing);
     const MessageCut cut = cut_message(schedule, options);
     Simulation result{.chunks = cut.whole};
-    const std::uint64_t most = std::max(options.most_chunks, 6u);
+    const std::uint64_t most =
+        options.most_chunks == 0 ? chunks_to_run(model) : std::max(options.most_chunks, 6u);
     result.chunks_run = static_cast<std::uint32_t>(std::min(cut.whole, most));
     EngineResult run = run_engine(model,
                                   {.chunks = result.chunks_run,
@@ -130,7 +143,8 @@ Simulation simulate(const Schedule& schedule, const Routing& routing,
     }
     result.seconds = result.chunks_run < cut.whole ? extrapolate(run.chunk_ends, cut.chunks)
                                                    : run.chunk_ends.back();
-    result.seconds = std::max(result.seconds, model.entry_seconds);
+    // Rounding and extrapolation must not beat the links.
+    result.seconds = std::max(result.seconds, link_seconds(model, cut));
     result.algbw = static_cast<double>(options.bytes) / result.seconds;
     result.busbw = result.algbw * bus_factor(schedule.collective, schedule.ranks);
     result.links = link_uses(model, cut, routing.topology().links().size(), result.seconds);
