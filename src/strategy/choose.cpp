@@ -71,7 +71,7 @@ const Link& narrowest(const Routing& routing, const Path& path) {
 
 std::uint64_t size_class(std::uint64_t bytes) {
     if (bytes <= 8) return 8;
-    const std::uint64_t step = std::bit_floor(bytes - 1) / 4;
+    const std::uint64_t step = std::bit_floor(bytes - 1) / 8;
     return (bytes + step - 1) / step * step;
 }
 

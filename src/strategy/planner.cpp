@@ -177,6 +177,13 @@ std::vector<Candidate> Planner::cuttings(const Strategy& strategy, const Task& t
         add(2, 2, 1);
         return result;
     }
+    if (ranks() > 16) {
+        // Many ranks make many steps: what sends slices around is simulated with few lanes.
+        const bool few_steps =
+            strategy.kind() == Strategy::Kind::forest || strategy.kind() == Strategy::Kind::direct;
+        add(few_steps ? 32 : 4, 4, 8);
+        return result;
+    }
     for (const std::uint32_t lanes : {8u, 32u}) {
         for (const std::uint64_t parts : {4u, 16u}) add(lanes, 4, parts);
     }

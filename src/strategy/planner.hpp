@@ -103,7 +103,7 @@ private:
     mutable std::map<std::pair<Collective, std::uint32_t>, std::unique_ptr<Trees>> trees_;
 };
 
-/// Sizes that get the same choice: the largest size of the class of `bytes`, four classes from one
+/// Sizes that get the same choice: the largest size of the class of `bytes`, eight classes from one
 /// power of two to the next.
 std::uint64_t size_class(std::uint64_t bytes);
 

@@ -41,6 +41,57 @@ TEST_P(VerifyStrategies, EveryStrategyAndCollectiveIsProved) {
     }
 }
 
+/// Chains and brooms of different weights, rooted where the collective wants them.
+std::vector<WeightedTree> uneven_trees(const Problem& problem) {
+    std::vector<WeightedTree> trees;
+    const bool one_root =
+        problem.collective == Collective::reduce || problem.collective == Collective::broadcast;
+    for (std::uint32_t root = 0; root < problem.ranks; ++root) {
+        const std::uint32_t top = one_root ? problem.root : root;
+        WeightedTree tree{std::vector<std::uint32_t>(problem.ranks), 1.0 + root % 3};
+        for (std::uint32_t i = 0; i < problem.ranks; ++i) {
+            // Every second rank hangs on the one two before it: deep and wide.
+            const std::uint32_t parent = i == 0 ? 0 : i % 2 == 1 ? i - 1 : i - 2;
+            tree.parents[(top + i) % problem.ranks] = (top + parent) % problem.ranks;
+        }
+        trees.push_back(std::move(tree));
+    }
+    return trees;
+}
+
+TEST_P(VerifyStrategies, ForestsOfAnyTreesAreProved) {
+    for (const Collective collective : all_collectives) {
+        for (const std::uint32_t lanes : {1u, 2u, 8u, 32u}) {
+            for (const std::uint32_t depth : {1u, 2u, 4u}) {
+                Problem problem{.collective = collective,
+                                .ranks = GetParam(),
+                                .root = GetParam() / 2,
+                                .lanes = lanes,
+                                .depth = depth};
+                problem.trees = uneven_trees(problem);
+                expect_verified(Strategy::forest(), problem);
+            }
+        }
+    }
+}
+
+TEST(Forest, TreesThatMakeNoSenseAreNamed) {
+    const auto message = [](std::vector<WeightedTree> trees) -> std::string {
+        try {
+            build(Strategy::forest(), {.ranks = 3, .trees = std::move(trees)});
+        } catch (const InvalidArgument& error) {
+            return error.what();
+        }
+        return "";
+    };
+    EXPECT_EQ(message({{{0, 0, 0}, 1}}), "");
+    EXPECT_EQ(message({{{0, 0}, 1}}), "tree 0 has 2 parents for 3 ranks");
+    EXPECT_EQ(message({{{0, 0, 0}, 1}, {{0, 0, 7}, 1}}), "tree 1: the parent of rank 2 is 7");
+    EXPECT_EQ(message({{{0, 2, 1}, 1}}), "tree 0: rank 1 does not lead to a root");
+    EXPECT_EQ(message({{{0, 1, 0}, 1}}), "tree 0 has 2 roots");
+    EXPECT_EQ(message({{{0, 0, 0}, 0}}), "tree 0 has the weight 0");
+}
+
 TEST_P(VerifyStrategies, DestinationsMayBeAnyRanks) {
     const std::uint32_t ranks = GetParam();
     for (const Collective collective : {Collective::reduce, Collective::broadcast}) {

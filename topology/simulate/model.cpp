@@ -65,7 +65,9 @@ private:
                                                    : schedule_.channels[info.link].from_lane;
             double seconds = flag_seconds(PathKind::memory);
             if (info.writer_rank != info.waiter_rank) {
-                seconds = path(info.writer_rank, info.waiter_rank).flag_seconds();
+                // A flag without data finds its way through host memory where nothing else does.
+                const Path* const way = routing_.path(info.writer_rank, info.waiter_rank);
+                seconds = way == nullptr ? flag_seconds(PathKind::pci) : way->flag_seconds();
             } else if (!is_virtual_rank(info.writer_rank)) {
                 seconds = flag_seconds(PathKind::fabric);
             }

@@ -59,7 +59,7 @@ std::uint32_t chunks_to_run(const Model& model) {
     constexpr std::size_t steps_to_run = 10'000;
     std::size_t steps = 1;
     for (const auto& lane : model.lanes) steps += lane.size();
-    return static_cast<std::uint32_t>(std::clamp<std::size_t>(steps_to_run / steps, 12, 64));
+    return static_cast<std::uint32_t>(std::clamp<std::size_t>(steps_to_run / steps, 8, 64));
 }
 
 /// The chunks in the middle show how fast the full pipeline is; the beginning and the end were run.

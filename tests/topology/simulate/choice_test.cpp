@@ -47,11 +47,11 @@ TEST(Choice, ClassesAreSharedAndFine) {
     EXPECT_EQ(size_class(0), 8u);
     EXPECT_EQ(size_class(8), 8u);
     EXPECT_EQ(size_class(1024), 1024u);
-    EXPECT_EQ(size_class(1025), 1280u);
+    EXPECT_EQ(size_class(1025), 1152u);
     EXPECT_EQ(size_class(1280), 1280u);
     for (std::uint64_t bytes = 9; bytes < 1 << 22; bytes = bytes * 9 / 8 + 1) {
         EXPECT_GE(size_class(bytes), bytes);
-        EXPECT_LE(size_class(bytes), bytes * 5 / 4 + 8);
+        EXPECT_LE(size_class(bytes), bytes * 9 / 8 + 8);
         EXPECT_EQ(size_class(size_class(bytes)), size_class(bytes));
     }
 }
