@@ -10,7 +10,7 @@
 namespace rondo::detail {
 namespace {
 
-constexpr std::uint64_t small_message = 64 << 10;
+constexpr std::uint64_t small_without_topology = 64 << 10;
 
 bool all_are_virtual(const Machine& machine) {
     for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank) {
@@ -83,9 +83,9 @@ Decision Advisor::decide(const ChoiceKey& key) {
         const Choice choice = known.planner->choose(task_of(key));
         entry->decision = {choice.chosen().strategy, choice.chosen().cutting};
     } else {
-        entry->decision.strategy = machine_.all_reach_all()     ? Strategy::direct()
-                                   : key.bytes <= small_message ? Strategy::tree(2)
-                                                                : Strategy::ring();
+        entry->decision.strategy = machine_.all_reach_all()              ? Strategy::direct()
+                                   : key.bytes <= small_without_topology ? Strategy::tree(2)
+                                                                         : Strategy::ring();
     }
     entries_.push_back(std::move(entry));
     return entries_.back()->decision;
