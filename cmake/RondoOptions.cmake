@@ -45,8 +45,9 @@ target_compile_options(rondo_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wno-psabi>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wno-psabi>")
 if(CMAKE_UNITY_BUILD)
-  # GCC takes the sources of a unity file for headers, in which anonymous namespaces would be mistakes.
-  target_compile_options(rondo_flags INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>")
+  # GCC takes the sources of a unity file for headers, in which anonymous namespaces would be mistakes, and what one source
+  # has at file scope is shadowed by the locals of the next.
+  target_compile_options(rondo_flags INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage;-Wno-shadow>")
 endif()
 if(RONDO_WERROR)
   target_compile_options(rondo_flags INTERFACE
