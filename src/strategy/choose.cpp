@@ -33,6 +33,9 @@ void keep_best(std::vector<Candidate>& candidates) {
     candidates = std::move(best);
 }
 
+/// What can be faster than the best by less than this is not simulated.
+constexpr double worth_looking = 0.985;
+
 std::string link_name(LinkKind kind) {
     switch (kind) {
         case LinkKind::nvlink:
@@ -88,10 +91,16 @@ void Planner::evaluate(const Task& task, std::vector<Candidate>& candidates, boo
     sort_by_time(candidates);
     double best = 1e300;
     for (Candidate& candidate : candidates) {
-        if (!candidate.problem.empty() || (!all && candidate.seconds >= best)) continue;
+        if (!candidate.problem.empty()) continue;
+        if (!all && candidate.seconds >= best * worth_looking) continue;
         candidate.seconds = simulate(task, candidate).seconds;
         candidate.simulated = true;
         best = std::min(best, candidate.seconds);
+    }
+    // What was not simulated is not better than the best that was.
+    for (Candidate& candidate : candidates) {
+        if (!candidate.simulated)
+            candidate.seconds = std::max(candidate.seconds, best * (1 + 1e-9));
     }
     sort_by_time(candidates);
     keep_best(candidates);

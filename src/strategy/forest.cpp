@@ -6,10 +6,11 @@
 // moves the trees' parts in their proportions. Units of one size also fill their slots.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <ranges>
-#include <tuple>
+#include <utility>
 
 #include "strategy/equal_trees.hpp"
 #include "strategy/problem.hpp"
@@ -24,19 +25,15 @@ constexpr double tolerated_excess = 1.01;
 /// Finer cuts than so many units above what the lanes need cost more steps than they gain.
 constexpr std::size_t most_extra_units = 64;
 
-/// So many units wait for each other in a lane, and others can go on meanwhile.
-constexpr std::uint32_t units_per_lane = 8;
+/// Units per pair of lanes where the problem does not say.
+constexpr std::uint32_t usual_units_per_lane = 8;
 
 /// Trees of one weight, with lanes of their own, are better than exact weights from here on: lanes
 /// that serve several trees wait for each other.
 constexpr double least_equal = 0.9;
 
-/// Parts that the busiest rank of a tree may fold before the trees are dealt out to all lanes.
+/// Parts that the busiest rank of a tree may fold before it reads its leaves' itself.
 constexpr double most_folds = 6;
-
-/// Turns between the levels of a unit. More than a channel has slots would be a deadlock: who
-/// pushes ahead waits for a slot that is freed a stride later.
-constexpr std::uint32_t most_stride = 4;
 
 std::uint32_t root_of(const WeightedTree& tree) {
     for (std::uint32_t rank = 0; rank < tree.parents.size(); ++rank) {
@@ -114,10 +111,18 @@ Tree folds_of(const WeightedTree& tree) {
     return result;
 }
 
-std::uint32_t depth_in(const WeightedTree& tree, std::uint32_t rank) {
-    std::uint32_t depth = 0;
-    for (; tree.parents[rank] != rank; rank = tree.parents[rank]) ++depth;
-    return depth;
+/// Hops from the root, per rank.
+std::vector<std::uint32_t> depths_in(const Tree& tree) {
+    std::vector<std::uint32_t> depths(tree.folds.size());
+    std::vector<std::uint32_t> reached{tree.root};
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+        for (const std::uint32_t child : tree.folds[reached[i]]) {
+            if (child == reached[i]) continue;
+            depths[child] = depths[reached[i]] + 1;
+            reached.push_back(child);
+        }
+    }
+    return depths;
 }
 
 /// One hop: the root reads from everybody and writes to everybody, without scratch and without a
@@ -172,16 +177,6 @@ bool have_busy_ranks(const std::vector<WeightedTree>& trees) {
     return busiest > most_folds * total;
 }
 
-/// Neighbouring units, most of one tree, share a lane, or are dealt out to all lanes.
-std::vector<std::uint32_t> lanes_of_units(std::size_t units, std::uint32_t lanes, bool deal) {
-    std::vector<std::uint32_t> lane_of_unit;
-    for (std::size_t unit = 0; unit < units; ++unit) {
-        lane_of_unit.push_back(
-            static_cast<std::uint32_t>(deal ? unit % lanes : unit * lanes / units));
-    }
-    return lane_of_unit;
-}
-
 /// The tree of each unit. Units with owners: the heaviest tree rooted there.
 std::vector<std::uint32_t> trees_of_units(const Problem& problem, Schedule& schedule,
                                           const std::vector<WeightedTree>& trees,
@@ -203,7 +198,9 @@ std::vector<std::uint32_t> trees_of_units(const Problem& problem, Schedule& sche
         }
         return tree_of_unit;
     }
-    const std::size_t wanted = std::size_t{units_per_lane} * lanes;
+    const std::size_t wanted =
+        std::size_t{problem.units_per_lane != 0 ? problem.units_per_lane : usual_units_per_lane} *
+        lanes;
     const std::vector<std::uint32_t> counts = unit_counts(trees, std::max(trees.size(), wanted));
     for (std::uint32_t i = 0; i < trees.size(); ++i) {
         tree_of_unit.insert(tree_of_unit.end(), counts[i], i);
@@ -212,62 +209,118 @@ std::vector<std::uint32_t> trees_of_units(const Problem& problem, Schedule& sche
     return tree_of_unit;
 }
 
-/// The steps of a lane in an order in which nobody waits for long. In the order of units each would
-/// wait for the one before, because a rank that is a leaf of one tree is the root of another; so a
-/// unit's steps stand `stride` turns apart from level to level, and other units fill the gap. Both
-/// ends of a channel or event agree on the order, and no step waits for one that stands behind its
-/// own, because levels differ by one from end to end.
-void order_steps(Schedule& schedule, const std::vector<WeightedTree>& trees,
-                 const std::vector<std::uint32_t>& tree_of_unit,
-                 const std::vector<std::int64_t>& turns, std::int64_t stride) {
-    std::vector<std::vector<std::int64_t>> depths;
-    std::int64_t deepest = 0;
-    for (const WeightedTree& tree : trees) {
-        depths.emplace_back();
-        for (std::uint32_t rank = 0; rank < schedule.ranks; ++rank) {
-            depths.back().push_back(depth_in(tree, rank));
-            deepest = std::max(deepest, depths.back().back());
+/// Which lane of a rank runs which of its steps. Steps of one level, up or down, share lanes: while
+/// those move one chunk, the lanes of the next level move the chunk before. Levels get lanes by how
+/// much they move, and the units of a level are dealt out so that its lanes have the same to do.
+class LaneDealer {
+public:
+    LaneDealer(std::uint32_t lanes, std::size_t units) : lanes_(lanes), up_(units), down_(units) {}
+
+    /// A step of the unit at this level that moves so many times the unit; levels grow from the
+    /// leaves up to the root and on, down to the leaves.
+    void add(std::uint32_t unit, std::uint32_t level, bool down, double cost) {
+        levels_[level].push_back({unit, down, cost});
+    }
+
+    void deal() {
+        std::vector<Level> levels;
+        for (auto& [level, steps] : levels_) {
+            levels.emplace_back();
+            levels.back().steps = std::move(steps);
+            for (const Item& item : levels.back().steps) levels.back().cost += item.cost;
+        }
+        give_lanes(levels);
+        for (Level& level : levels) deal(level);
+    }
+
+    std::uint32_t up(std::uint32_t unit) const { return up_[unit]; }
+    std::uint32_t down(std::uint32_t unit) const { return down_[unit]; }
+
+private:
+    struct Item {
+        std::uint32_t unit = 0;
+        bool down = false;
+        double cost = 0;
+    };
+    struct Level {
+        std::vector<Item> steps = {};
+        double cost = 0;
+        std::uint32_t first = 0;
+        std::uint32_t lanes = 1;
+    };
+
+    /// One for each, the others where they help most. Too few: neighbouring levels share.
+    void give_lanes(std::vector<Level>& levels) const {
+        const auto count = static_cast<std::uint32_t>(levels.size());
+        if (count >= lanes_) {
+            for (std::uint32_t i = 0; i < count; ++i) levels[i].first = i * lanes_ / count;
+            return;
+        }
+        for (std::uint32_t spare = lanes_ - count; spare > 0; --spare) {
+            const auto slowest = std::ranges::max_element(levels, {}, [](const Level& level) {
+                return level.lanes < level.steps.size() ? level.cost / level.lanes : -1;
+            });
+            ++slowest->lanes;
+        }
+        std::uint32_t first = 0;
+        for (Level& level : levels) {
+            level.first = std::exchange(first, first + level.lanes);
         }
     }
+
+    /// The largest first, each to the lane that has least to do.
+    void deal(Level& level) {
+        std::ranges::stable_sort(level.steps, std::greater{}, &Item::cost);
+        std::vector<double> loads(level.lanes);
+        for (const Item& item : level.steps) {
+            const auto least = std::ranges::min_element(loads);
+            const auto lane = level.first + static_cast<std::uint32_t>(least - loads.begin());
+            *least += item.cost;
+            (item.down ? down_ : up_)[item.unit] = lane;
+        }
+    }
+
+    std::uint32_t lanes_;
+    std::map<std::uint32_t, std::vector<Item>> levels_;
+    std::vector<std::uint32_t> up_;
+    std::vector<std::uint32_t> down_;
+};
+
+/// Where in the order of their chunk the units stand: those of a tree far apart.
+std::vector<std::uint32_t> turns_of_units(const std::vector<std::uint32_t>& tree_of_unit) {
+    std::map<std::uint32_t, std::uint32_t> counts;
+    for (const std::uint32_t tree : tree_of_unit) ++counts[tree];
+    std::map<std::uint32_t, std::uint32_t> next;
+    std::vector<std::pair<double, std::uint32_t>> order;
+    for (std::uint32_t unit = 0; unit < tree_of_unit.size(); ++unit) {
+        const std::uint32_t tree = tree_of_unit[unit];
+        order.emplace_back((next[tree]++ + 0.5) / counts[tree], unit);
+    }
+    std::ranges::sort(order);
+    std::vector<std::uint32_t> turns(tree_of_unit.size());
+    for (std::uint32_t turn = 0; turn < order.size(); ++turn) turns[order[turn].second] = turn;
+    return turns;
+}
+
+/// Sorts every lane by turn, then by level. Nobody waits for ever then, whichever lane runs what: a
+/// step needs data of its own turn from the level below, and slots that an earlier turn has left.
+void order_steps(Schedule& schedule, const std::vector<std::uint32_t>& turns) {
     for (Lane& lane : schedule.lanes) {
-        std::vector<std::tuple<std::int64_t, std::int64_t, std::size_t>> order;
-        for (std::size_t i = 0; i < lane.steps.size(); ++i) {
-            const Step& step = lane.steps[i];
-            const std::int64_t depth = depths[tree_of_unit[step.unit]][lane.rank];
+        const auto key = [&](const Step& step) {
             const bool down = !step.finishes && !step.waits.empty();
-            const std::int64_t turn = turns[step.unit];
-            order.emplace_back(turn + stride * (down ? deepest + depth : deepest - depth), turn, i);
-        }
-        std::ranges::sort(order);
-        std::vector<Step> steps;
-        for (const auto& [key, turn, i] : order) steps.push_back(std::move(lane.steps[i]));
-        lane.steps = std::move(steps);
+            return std::pair{turns[step.unit], down};
+        };
+        std::ranges::stable_sort(lane.steps, {}, key);
     }
 }
 
-/// When each unit's turn is among those of its lane. Lanes that serve the same trees begin with
-/// different ones, so that not all write to the same rank.
-std::vector<std::int64_t> turns_of_units(const std::vector<std::uint32_t>& lane_of_unit,
-                                         std::uint32_t lanes) {
-    std::vector<std::size_t> sizes(lanes);
-    for (const std::uint32_t lane : lane_of_unit) ++sizes[lane];
-    std::vector<std::size_t> next(lanes);
-    std::vector<std::int64_t> turn;
-    for (const std::uint32_t lane : lane_of_unit) {
-        const std::size_t shift = lane * sizes[lane] / lanes;
-        turn.push_back(
-            static_cast<std::int64_t>((next[lane]++ + sizes[lane] - shift) % sizes[lane]));
-    }
-    return turn;
-}
-
-void add_unit(ScheduleBuilder& builder, const WeightedTree& tree, std::uint32_t unit,
+void add_unit(ScheduleBuilder& builder, const Tree& tree, std::uint32_t unit,
               const TreeLanes& lanes) {
     const std::vector<bool> wanted = wanted_by(builder.schedule(), unit);
     if (reduces(builder.schedule().collective)) {
-        add_reduction(builder, folds_of(tree), unit, lanes, wanted);
+        add_reduction(builder, tree, unit, lanes, wanted);
     } else {
-        add_broadcast(builder, folds_of(tree), unit, lanes, wanted);
+        add_broadcast(builder, tree, unit, lanes, wanted);
     }
 }
 
@@ -281,31 +334,60 @@ Schedule build_apart(const Strategy& strategy, const Problem& problem,
     cut_evenly(start, units);
     ScheduleBuilder builder(std::move(start), problem.depth);
     for (std::uint32_t unit = 0; unit < units; ++unit) {
-        add_unit(builder, trees[unit % count], unit, {.up = 2 * unit, .down = 2 * unit + 1});
+        add_unit(builder, folds_of(trees[unit % count]), unit,
+                 {.up = 2 * unit, .down = 2 * unit + 1});
     }
     return builder.take();
 }
 
+/// The lanes of every rank and unit: result[rank].
+std::vector<LaneDealer> deal_lanes(const std::vector<Tree>& trees,
+                                   const std::vector<std::uint32_t>& tree_of_unit,
+                                   std::uint32_t ranks, std::uint32_t lanes, bool pulls) {
+    std::vector<LaneDealer> dealers(ranks, LaneDealer(lanes, tree_of_unit.size()));
+    std::vector<std::vector<std::uint32_t>> depths;
+    std::uint32_t deepest = 0;
+    for (const Tree& tree : trees) {
+        depths.push_back(depths_in(tree));
+        deepest = std::max(deepest, std::ranges::max(depths.back()));
+    }
+    for (std::uint32_t unit = 0; unit < tree_of_unit.size(); ++unit) {
+        const Tree& tree = trees[tree_of_unit[unit]];
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            const std::uint32_t depth = depths[tree_of_unit[unit]][rank];
+            const auto parts = static_cast<double>(tree.folds[rank].size());
+            const bool leaf = tree.folds[rank].size() == 1;
+            if (!leaf || !pulls) dealers[rank].add(unit, deepest - depth, false, parts);
+            if (rank != tree.root) dealers[rank].add(unit, deepest + depth, true, parts - 1);
+        }
+    }
+    for (LaneDealer& dealer : dealers) dealer.deal();
+    return dealers;
+}
+
 /// Lanes that serve several trees.
 Schedule build_together(const Strategy& strategy, const Problem& problem,
-                        const std::vector<WeightedTree>& trees, bool deal) {
-    const std::uint32_t pairs = std::max(1u, problem.lanes / 2);
+                        const std::vector<WeightedTree>& weighted, bool pulls) {
     Schedule start = start_schedule(strategy, problem);
-    const std::vector<std::uint32_t> tree_of_unit = trees_of_units(problem, start, trees, pairs);
-    const std::vector<std::uint32_t> pair_of_unit =
-        lanes_of_units(tree_of_unit.size(), pairs, deal);
+    const std::vector<std::uint32_t> tree_of_unit =
+        trees_of_units(problem, start, weighted, std::max(1u, problem.lanes / 2));
+    std::vector<Tree> trees;
+    for (const WeightedTree& tree : weighted) trees.push_back(folds_of(tree));
+    const std::vector<LaneDealer> dealers =
+        deal_lanes(trees, tree_of_unit, problem.ranks, problem.lanes, pulls);
     ScheduleBuilder builder(std::move(start), problem.depth);
+    std::vector<std::uint32_t> up(problem.ranks);
+    std::vector<std::uint32_t> down(problem.ranks);
     for (std::uint32_t unit = 0; unit < tree_of_unit.size(); ++unit) {
-        const std::uint32_t pair = pair_of_unit[unit];
-        TreeLanes lanes{.up = 2 * pair, .down = 2 * pair + 1};
-        if (problem.lanes == 1) lanes = {.up = 0, .down = 0};
-        lanes.pull_leaves = deal;
-        lanes.channel_per_level = true;
-        add_unit(builder, trees[tree_of_unit[unit]], unit, lanes);
+        for (std::uint32_t rank = 0; rank < problem.ranks; ++rank) {
+            up[rank] = dealers[rank].up(unit);
+            down[rank] = dealers[rank].down(unit);
+        }
+        add_unit(builder, trees[tree_of_unit[unit]], unit,
+                 {.pull_leaves = pulls, .channel_per_level = true, .up_at = up, .down_at = down});
     }
     Schedule schedule = builder.take();
-    order_steps(schedule, trees, tree_of_unit, turns_of_units(pair_of_unit, pairs),
-                std::min(problem.depth, most_stride));
+    order_steps(schedule, turns_of_units(tree_of_unit));
     return schedule;
 }
 
@@ -321,12 +403,17 @@ Schedule build_forest_schedule(const Strategy& strategy, const Problem& problem)
         }
     }
     if (are_equal_stars(trees)) return build_stars(strategy, problem, root_shares(problem, trees));
-    const bool deal = have_busy_ranks(trees);
-    if (problem.collective == Collective::all_reduce && !deal && problem.lanes > 1) {
-        const auto equal = equal_trees(trees, problem.lanes / 2, least_equal);
-        if (!equal.empty()) return build_apart(strategy, problem, equal);
+    const bool pulls = have_busy_ranks(trees);
+    if (problem.collective == Collective::all_reduce && !pulls && problem.lanes > 1) {
+        const bool apart = problem.units_per_lane == 0;
+        const auto equal =
+            equal_trees(trees, apart ? problem.lanes / 2 : problem.lanes, least_equal);
+        if (!equal.empty()) {
+            return apart ? build_apart(strategy, problem, equal)
+                         : build_together(strategy, problem, equal, false);
+        }
     }
-    return build_together(strategy, problem, trees, deal);
+    return build_together(strategy, problem, trees, pulls);
 }
 
 }  // namespace rondo

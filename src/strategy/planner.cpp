@@ -16,6 +16,9 @@ namespace {
 /// Up to here one lane and one slot are best: there is nothing to overlap.
 constexpr std::uint64_t small_message = 64 << 10;
 
+/// Up to here few lanes may be better for a forest.
+constexpr std::uint64_t medium_message = 16 << 20;
+
 /// What NCCL's protocol Simple has per step: 4 MiB in 8 steps.
 constexpr std::uint64_t largest_slot = 512 << 10;
 constexpr std::uint64_t smallest_slot = 4 << 10;
@@ -142,7 +145,8 @@ Schedule Planner::schedule(const Task& task, const Candidate& candidate) const {
                     .destinations = task.destinations,
                     .counts = task.counts,
                     .lanes = candidate.cutting.lanes,
-                    .depth = candidate.cutting.depth};
+                    .depth = candidate.cutting.depth,
+                    .units_per_lane = candidate.cutting.units_per_lane};
     complete(problem, candidate.strategy);
     return build(candidate.strategy, problem);
 }
@@ -156,8 +160,9 @@ Simulation Planner::simulate(const Task& task, const Candidate& candidate, bool 
 std::vector<Candidate> Planner::cuttings(const Strategy& strategy, const Task& task) const {
     std::vector<Candidate> result;
     const std::uint64_t bytes = size_class(task.bytes);
-    const auto add = [&](std::uint32_t lanes, std::uint32_t depth, std::uint64_t parts) {
-        Candidate candidate{.strategy = strategy, .cutting = {lanes, depth, 0}};
+    const auto add = [&](std::uint32_t lanes, std::uint32_t depth, std::uint64_t parts,
+                         std::uint32_t units_per_lane = 0) {
+        Candidate candidate{.strategy = strategy, .cutting = {lanes, depth, 0, units_per_lane}};
         try {
             const Schedule built = schedule(task, candidate);
             const std::uint64_t unit = largest_unit(built, bytes);
@@ -184,8 +189,20 @@ std::vector<Candidate> Planner::cuttings(const Strategy& strategy, const Task& t
         add(few_steps ? 32 : 4, 4, 8);
         return result;
     }
+    const bool forest = strategy.kind() == Strategy::Kind::forest;
     for (const std::uint32_t lanes : {8u, 32u}) {
-        for (const std::uint64_t parts : {4u, 16u}) add(lanes, 4, parts);
+        for (const std::uint64_t parts : {4u, 16u}) {
+            if (!forest || lanes == 32 || bytes <= medium_message) add(lanes, 4, parts);
+        }
+    }
+    if (forest && ranks() > 2) {
+        add(32, 4, 72);
+        // Lanes that serve several trees: how many units are best depends on how the trees' weights
+        // can be rounded. These were, on the presets and on parts of a DGX-1V.
+        add(32, 8, 256, 1);
+        add(32, 8, 64, 2);
+        add(32, 4, 64, 4);
+        add(32, 4, 32, 6);
     }
     return result;
 }

@@ -29,6 +29,7 @@ struct Cutting {
     std::uint32_t lanes = 1;
     std::uint32_t depth = 2;
     std::uint64_t slot_bytes = 0;
+    std::uint32_t units_per_lane = 0;  ///< see Problem
 
     bool operator==(const Cutting&) const = default;
 };

@@ -70,8 +70,12 @@ public:
         }
     }
 
-    std::uint32_t up_lane(std::uint32_t rank) { return builder_.lane(rank, lanes_.up); }
-    std::uint32_t down_lane(std::uint32_t rank) { return builder_.lane(rank, lanes_.down); }
+    std::uint32_t up_lane(std::uint32_t rank) {
+        return builder_.lane(rank, lanes_.up_at.empty() ? lanes_.up : lanes_.up_at[rank]);
+    }
+    std::uint32_t down_lane(std::uint32_t rank) {
+        return builder_.lane(rank, lanes_.down_at.empty() ? lanes_.down : lanes_.down_at[rank]);
+    }
 
 private:
     bool is_pulled(std::uint32_t rank) const {

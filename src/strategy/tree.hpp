@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "schedule/builder.hpp"
@@ -28,6 +29,9 @@ struct TreeLanes {
     bool pull_leaves = false;
     /// A channel per level, so that the units of a lane may be out of step from level to level.
     bool channel_per_level = false;
+    /// Per rank, instead of `up` and `down`.
+    std::span<const std::uint32_t> up_at = {};
+    std::span<const std::uint32_t> down_at = {};
 };
 
 /// All inputs of the unit go up and become one result, which goes down to everybody who has an

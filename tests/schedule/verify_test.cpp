@@ -69,7 +69,10 @@ TEST_P(VerifyStrategies, ForestsOfAnyTreesAreProved) {
                                 .lanes = lanes,
                                 .depth = depth};
                 problem.trees = uneven_trees(problem);
-                expect_verified(Strategy::forest(), problem);
+                for (const std::uint32_t units_per_lane : {0u, 1u, 3u}) {
+                    problem.units_per_lane = units_per_lane;
+                    expect_verified(Strategy::forest(), problem);
+                }
             }
         }
     }

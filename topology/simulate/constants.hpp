@@ -71,9 +71,9 @@ inline double lane_bandwidth(const GpuInfo& gpu) {
 
 /// Bytes per second of the GPU's own memory, reads and writes together. Data sheets: P100 732, V100
 /// 900, A100-40 1555, H100 SXM 3350, B200 8000 GB/s; MI250 3277 for its two dies. Virtual GPUs
-/// share what the topology gives each.
+/// have none of their own: what they share are the topology's links to the one memory.
 inline double memory_bandwidth(const GpuInfo& gpu) {
-    if (is_virtual(gpu)) return 25.6e9;
+    if (is_virtual(gpu)) return 1e15;
     const int major = gpu.compute_major;
     if (major >= 10) return 8000e9;
     if (major == 9) return 3350e9;
