@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "cuda/device_guard.hpp"
+#include "rondo/cuda_error.hpp"
 #include "tests/kernels/launch_fixture.hpp"
 
 namespace rondo::test {
