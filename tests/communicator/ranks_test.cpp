@@ -115,7 +115,7 @@ TEST(Ranks, MismatchGivesAllTheSameErrorAndWritesNothing) {
 }
 
 TEST(Ranks, OneThatDoesNotComeIsNamed) {
-    Communicator comm = Communicator::create(options_of(4, 100ms));
+    Communicator comm = Communicator::create(options_of(4, 400ms));
     const PerReplica<float> value = ramp(4, 100);
     const auto begin = std::chrono::steady_clock::now();
     const auto errors = run_threads(4, [&](int rank) {
@@ -215,7 +215,7 @@ TEST(Ranks, AReceiverThatExpectsAnotherCountIsNamed) {
 
 TEST(Ranks, AReceiverThatDoesNotComeIsNamedAndEndsTheCommunicator) {
     for (const bool sender_comes : {true, false}) {
-        Communicator comm = Communicator::create(options_of(4, 100ms));
+        Communicator comm = Communicator::create(options_of(4, 400ms));
         const PerReplica<float> value = ramp(4, 100);
         Work work = sender_comes ? comm.rank(3).send(value[3].data(), 100, 1)
                                  : comm.rank(1).receive(value[1].data(), 100, 3);
