@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tests/communicator/exact_data.hpp"
+#include "tests/communicator/with_element.hpp"
 #include "tests/kernels/reference.hpp"
 
 namespace rondo::test {
@@ -15,37 +16,6 @@ namespace {
 
 constexpr std::size_t guard = 64;  ///< bytes on both sides that nobody may touch
 constexpr std::byte untouched{0xA5};
-
-/// Calls run<T>() with the C++ type of an element type.
-template <class Run>
-auto with_type(ElementType type, Run run) {
-    switch (type) {
-        case ElementType::i8:
-            return run.template operator()<std::int8_t>();
-        case ElementType::u8:
-            return run.template operator()<std::uint8_t>();
-        case ElementType::i32:
-            return run.template operator()<std::int32_t>();
-        case ElementType::u32:
-            return run.template operator()<std::uint32_t>();
-        case ElementType::i64:
-            return run.template operator()<std::int64_t>();
-        case ElementType::u64:
-            return run.template operator()<std::uint64_t>();
-        case ElementType::f16:
-            return run.template operator()<__half>();
-        case ElementType::bf16:
-            return run.template operator()<__nv_bfloat16>();
-        case ElementType::f32:
-            return run.template operator()<float>();
-        case ElementType::f64:
-            return run.template operator()<double>();
-        case ElementType::f8e4m3:
-            return run.template operator()<__nv_fp8_e4m3>();
-        default:
-            return run.template operator()<__nv_fp8_e5m2>();
-    }
-}
 
 constexpr std::uint64_t period = 4099;  ///< after which the contents repeat
 
@@ -233,7 +203,7 @@ std::vector<Work> CaseRunner::enqueue(const CollectiveCase& wanted) {
             options.factors = {&factor, 1};
         }
         const RankHandle handle = communicator_.rank(static_cast<int>(rank));
-        works.push_back(with_type(wanted.type, [&]<class T>() {
+        works.push_back(with_element(wanted.type, [&]<class T>() {
             const auto* in = reinterpret_cast<const T*>(input);
             auto* out = reinterpret_cast<T*>(output);
             const int root = static_cast<int>(wanted.root);

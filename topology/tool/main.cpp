@@ -65,6 +65,18 @@ void add_convert(CLI::App& app, ConvertOptions& options) {
     command->callback([&options] { convert(options); });
 }
 
+/// What `bound` and `plan` ask about the links.
+template <class Options>
+void add_links_and_model(CLI::App& command, Options& options) {
+    command
+        .add_option("--links", options.links, "nvlink (NVLink, XGMI and shared memory only) or all")
+        ->capture_default_str();
+    command
+        .add_option("--model", options.model,
+                    "Bandwidths: nccl (what NCCL's model assumes) or nominal")
+        ->capture_default_str();
+}
+
 void add_bound(CLI::App& app, BoundOptions& options) {
     CLI::App* command = app.add_subcommand(
         "bound",
@@ -72,14 +84,7 @@ void add_bound(CLI::App& app, BoundOptions& options) {
         "algbw = bytes of data / time. In-switch reduction (NVLS) is outside the model.");
     command->add_option("topology", options.topology, "Preset, number or file")->required();
     command->add_option("--gpus", options.gpus, "GPUs that take part: 0,1,4-7; default: all");
-    command
-        ->add_option("--links", options.links,
-                     "nvlink (NVLink, XGMI and shared memory only) or all")
-        ->capture_default_str();
-    command
-        ->add_option("--model", options.model,
-                     "Bandwidths: nccl (what NCCL's model assumes) or nominal")
-        ->capture_default_str();
+    add_links_and_model(*command, options);
     command->add_flag("--helpers", options.helpers, "GPUs that do not take part may pass data on");
     command->add_flag("--json", options.json, "Print JSON; algbw_bound is the all_reduce figure");
     command->callback([&options] { bound(options); });
@@ -110,14 +115,7 @@ void add_plan(CLI::App& app, PlanOptions& options) {
     command->add_option("--gpus", options.gpus, "GPUs that take part: 0,1,4-7; default: all");
     command->add_option("--root", options.root,
                         "The GPU of broadcast and reduce; default: the first that takes part");
-    command
-        ->add_option("--links", options.links,
-                     "nvlink (NVLink, XGMI and shared memory only) or all")
-        ->capture_default_str();
-    command
-        ->add_option("--model", options.model,
-                     "Bandwidths: nccl (what NCCL's model assumes) or nominal")
-        ->capture_default_str();
+    add_links_and_model(*command, options);
     command->add_option(
         "--strategy", options.strategy,
         "Take this one instead of the fastest: ring, tree(2), direct(2), forest...");
