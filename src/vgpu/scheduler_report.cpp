@@ -119,6 +119,8 @@ void Scheduler::look_for_deadlock() {
         const bool patience_is_over =
             machine_.options().hostile && now - stalled_since_ns_ > hostile_patience_ns;
         if (!every_thread_is_stuck() && !patience_is_over) return;
+        // A thread may have set a flag and ended between the first look and the count of threads.
+        if (!nothing_can_run()) return;
         report = "deadlock: no block can go on\n" + describe_locked();
         for_each_block([&](const Block& block) { devices.insert(block.info.device); });
     }

@@ -164,6 +164,28 @@ TEST_F(DeadlockTest, a_flag_that_another_host_thread_sets_late_is_no_deadlock) {
     EXPECT_EQ(outcome.read(0), outcome_ready);
 }
 
+// The search must not take "nothing can run" from before the flag was set together with "no thread
+// is left" from after the setter's end.
+TEST_F(DeadlockTest, a_thread_that_sets_the_flag_and_ends_at_once_leaves_no_deadlock) {
+    start(plain());
+    const DeviceWords outcome;
+    for (int round = 0; round < 300; ++round) {
+        const PinnedWords flag;
+        ASSERT_EQ(
+            launch(
+                AwaitFlag{.flag = flag.device_data(), .outcome = outcome.data(), .timeout_ns = 0},
+                nullptr),
+            cudaSuccess);
+        std::thread([&flag, round] {
+            // Long enough for the caller to wait by napping and searching.
+            std::this_thread::sleep_for(std::chrono::microseconds(1000 + round % 50));
+            flag.store(1);
+        }).detach();
+        ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << vgpu::last_report();
+        ASSERT_EQ(outcome.read(0), outcome_ready);
+    }
+}
+
 // So is the calling thread itself as long as it is not inside the runtime.
 TEST_F(DeadlockTest, a_flag_that_the_caller_sets_late_is_no_deadlock) {
     start(plain());
