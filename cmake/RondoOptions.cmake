@@ -44,11 +44,10 @@ add_library(rondo_flags INTERFACE)
 target_compile_options(rondo_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wno-psabi>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wno-psabi>")
-if(CMAKE_UNITY_BUILD)
-  # GCC takes the sources of a unity file for headers, in which anonymous namespaces would be mistakes, and what one source
-  # has at file scope is shadowed by the locals of the next.
-  target_compile_options(rondo_flags INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage;-Wno-shadow>")
-endif()
+# GCC takes the sources of a unity file for headers, in which anonymous namespaces would be mistakes, and what one source has
+# at file scope is shadowed by the locals of the next.
+target_compile_options(rondo_flags INTERFACE
+  "$<$<AND:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-Wno-subobject-linkage;-Wno-shadow>")
 if(RONDO_WERROR)
   target_compile_options(rondo_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:-Werror>"
