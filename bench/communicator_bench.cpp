@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 
 #include "rondo/communicator.hpp"
+#include "strategy/build.hpp"
 
 namespace {
 
@@ -82,47 +83,106 @@ private:
 
 struct Row {
     std::string strategy;
-    int ranks = 0;
-    std::size_t bytes = 0;
-    double rondo_us = 0, two_shot_us = 0;
+    double rondo_us = 0, touched_bytes = 0;
 };
 
-Row measure(const std::string& strategy, int ranks, std::size_t bytes, int repeat) {
-    const std::size_t count = bytes / sizeof(float);
-    CommunicatorOptions options;
-    for (int device = 0; device < ranks; ++device) options.devices.push_back(device);
-    options.strategy = parse_strategy(strategy);
-    Communicator comm = Communicator::create(options);
-    std::vector<Tensor<float>> tensors;
-    std::vector<float*> buffers;
-    const std::vector<float> zeros(count);
-    for (int device = 0; device < ranks; ++device) {
-        tensors.push_back(Tensor<float>::allocate(device, count));
-        buffers.push_back(tensors.back().data());
-        cudaMemcpy(buffers.back(), zeros.data(), bytes, cudaMemcpyDefault);
-    }
-    const PerReplica<float> value(tensors);
-    std::vector<double> own, other;
-    for (int i = 0; i < repeat + 3; ++i) {
-        const auto begin = Clock::now();
-        comm.all_reduce(ReduceOp::sum, value).wait();
-        const double time = microseconds(Clock::now() - begin);
-        if (i >= 3) own.push_back(time);
-    }
-    {
-        SpinningTeam team(std::thread::hardware_concurrency());
-        for (int i = 0; i < repeat + 3; ++i) {
-            const auto begin = Clock::now();
-            team.run([&](unsigned thread) {
-                two_shot_slice(buffers.data(), buffers.size(), count * thread / team.size(),
-                               count * (thread + 1) / team.size());
-            });
-            const double time = microseconds(Clock::now() - begin);
-            if (i >= 3) other.push_back(time);
+/// What all GPUs read and write, as the strategy's schedule has it: 2 * ranks * bytes for direct.
+double touched_bytes(const Strategy& strategy, int ranks, std::size_t bytes) {
+    const Strategy shots = strategy == Strategy::direct() ? Strategy::direct(2) : strategy;
+    const Schedule schedule =
+        build(shots, {.ranks = static_cast<std::uint32_t>(ranks), .lanes = 4, .depth = 4});
+    double spans = 0;
+    double all = 0;
+    for (const std::uint64_t share : schedule.unit_shares) all += static_cast<double>(share);
+    for (const Lane& lane : schedule.lanes) {
+        for (const Step& step : lane.steps) {
+            spans += static_cast<double>(step.sources.size() + step.destinations.size()) *
+                     static_cast<double>(schedule.unit_shares[step.unit]) / all;
         }
     }
-    return {strategy, ranks, bytes, median(own), median(other)};
+    return spans * static_cast<double>(bytes);
 }
+
+/// All strategies and the hand-written reduction over the same buffers, in rounds, so that a change
+/// in the machine's speed meets all of them.
+class Measurement {
+public:
+    Measurement(const std::vector<std::string>& strategies, int ranks, std::size_t bytes)
+        : ranks_(ranks), bytes_(bytes), value_(allocate()) {
+        CommunicatorOptions options;
+        for (int device = 0; device < ranks; ++device) options.devices.push_back(device);
+        for (const std::string& strategy : strategies) {
+            options.strategy = parse_strategy(strategy);
+            contestants_.push_back({strategy, Communicator::create(options), {}});
+        }
+    }
+
+    void run(int repeat) {
+        constexpr int rounds = 5;
+        for (int round = 0; round < rounds; ++round) {
+            const int times = std::max(1, repeat / rounds);
+            for (Contestant& contestant : contestants_) {
+                time(contestant.times, times,
+                     [&] { contestant.comm.all_reduce(ReduceOp::sum, value_).wait(); });
+            }
+            SpinningTeam team(std::thread::hardware_concurrency());
+            time(two_shot_, times, [&] {
+                team.run([&](unsigned thread) {
+                    const std::size_t count = bytes_ / sizeof(float);
+                    two_shot_slice(buffers_.data(), buffers_.size(), count * thread / team.size(),
+                                   count * (thread + 1) / team.size());
+                });
+            });
+        }
+    }
+
+    double two_shot_us() const { return median(two_shot_); }
+    std::vector<Row> rows() const {
+        std::vector<Row> rows;
+        for (const Contestant& contestant : contestants_) {
+            rows.push_back({contestant.name, median(contestant.times),
+                            touched_bytes(parse_strategy(contestant.name), ranks_, bytes_)});
+        }
+        return rows;
+    }
+
+private:
+    struct Contestant {
+        std::string name;
+        Communicator comm;
+        std::vector<double> times;
+    };
+
+    PerReplica<float> allocate() {
+        std::vector<Tensor<float>> tensors;
+        const std::size_t count = bytes_ / sizeof(float);
+        const std::vector<float> zeros(count);
+        for (int device = 0; device < ranks_; ++device) {
+            tensors.push_back(Tensor<float>::allocate(device, count));
+            buffers_.push_back(tensors.back().data());
+            cudaMemcpy(buffers_.back(), zeros.data(), bytes_, cudaMemcpyDefault);
+        }
+        return PerReplica<float>(tensors);
+    }
+
+    template <class Call>
+    static void time(std::vector<double>& times, int repeat, Call call) {
+        constexpr int warm_up = 2;
+        for (int i = 0; i < repeat + warm_up; ++i) {
+            const auto begin = Clock::now();
+            call();
+            const double taken = microseconds(Clock::now() - begin);
+            if (i >= warm_up) times.push_back(taken);
+        }
+    }
+
+    const int ranks_;
+    const std::size_t bytes_;
+    std::vector<float*> buffers_;
+    const PerReplica<float> value_;
+    std::vector<Contestant> contestants_;
+    std::vector<double> two_shot_;
+};
 
 }  // namespace
 
@@ -130,7 +190,7 @@ int main(int argc, char** argv) try {
     CLI::App app(
         "Measures all_reduce (float sum, in place) on virtual GPUs against a hand-written "
         "two-shot\n"
-        "reduction with all cores, in one run. Traffic is 2 * ranks * bytes for both.");
+        "reduction with all cores, in one run.");
     std::vector<std::string> strategies{"direct", "ring", "tree(2)"};
     std::vector<int> ranks{2, 4, 8};
     std::vector<std::size_t> sizes{8, 4096, 65536, 1 << 20, 16 << 20, 64 << 20};
@@ -146,21 +206,26 @@ int main(int argc, char** argv) try {
     CLI11_PARSE(app, argc, argv);
     fmt::print("measured on virtual GPUs, {} cores, median of {}\n",
                std::thread::hardware_concurrency(), repeat);
-    fmt::print("{:<12} {:>5} {:>10} {:>12} {:>12} {:>7} {:>14}\n", "strategy", "ranks", "bytes",
-               "rondo us", "two-shot us", "ratio", "traffic GB/s");
-    for (const std::string& strategy : strategies) {
-        for (const int n : ranks) {
-            for (const std::size_t bytes : sizes) {
-                const int times = bytes <= 65536 ? repeat * 50 : repeat;
-                const Row row = measure(strategy, n, bytes, times);
-                fmt::print("{:<12} {:>5} {:>10} {:>12.2f} {:>12.2f} {:>7.2f} {:>14.2f}\n",
-                           row.strategy, row.ranks, row.bytes, row.rondo_us, row.two_shot_us,
-                           row.two_shot_us / row.rondo_us,
-                           2e-3 * n * static_cast<double>(bytes) / row.rondo_us);
-                std::fflush(stdout);
+    fmt::print("{:<12} {:>5} {:>10} {:>12} {:>12} {:>8} {:>13} {:>12}\n", "strategy", "ranks",
+               "bytes", "rondo us", "two-shot us", "of that", "touched GB/s", "of the first");
+    for (const int n : ranks) {
+        for (const std::size_t bytes : sizes) {
+            Measurement measurement(strategies, n, bytes);
+            measurement.run(bytes <= 65536 ? repeat * 50 : bytes <= 1 << 20 ? repeat * 10 : repeat);
+            double first = 0;
+            for (const Row& row : measurement.rows()) {
+                const double rate = 1e-3 * row.touched_bytes / row.rondo_us;
+                first = first == 0 ? rate : first;
+                fmt::print("{:<12} {:>5} {:>10} {:>12.2f} {:>12.2f} {:>8.2f} {:>13.2f} {:>12.2f}\n",
+                           row.strategy, n, bytes, row.rondo_us, measurement.two_shot_us(),
+                           measurement.two_shot_us() / row.rondo_us, rate, rate / first);
             }
+            std::fflush(stdout);
         }
     }
+    fmt::print(
+        "of that: the speed of the hand-written two-shot reduction; touched: what the strategy's\n"
+        "schedule reads and writes in all memories; of the first: of the first strategy's rate\n");
     return 0;
 } catch (const std::exception& error) {
     fmt::print(stderr, "communicator_bench: {}\n", error.what());

@@ -83,9 +83,9 @@ inline void preemption_point() {
     if (detail::instrumentation.any.load(std::memory_order_relaxed)) detail::preempt_slowly();
 }
 
-/// Says that the block begins a piece of work that touches so many bytes. Large work makes vgpu
-/// wake its workers and spread the waiting blocks over them; small work stays with the thread that
-/// runs it.
+/// Says that the block begins a piece of work that touches so many bytes. Large work, in one piece
+/// or in many, makes vgpu wake its workers and spread the waiting blocks over them; small work
+/// stays with the thread that runs it.
 RONDO_API void announce_work(std::size_t bytes);
 
 /// Nanoseconds, the same clock for all devices (what %globaltimer is on a GPU).

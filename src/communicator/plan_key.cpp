@@ -39,6 +39,11 @@ Strategy with_shots(const Strategy& strategy, const Call& call, std::uint64_t by
     return Strategy::direct(one_shot ? 1 : 2);
 }
 
+/// One unit needs two lanes, one for the way to its root and one for the way back.
+bool uses_pairs_of_lanes(const Strategy& strategy) {
+    return strategy.kind() != Strategy::Kind::ring && strategy.kind() != Strategy::Kind::direct;
+}
+
 /// How many units the message has, roughly: chunks are made for them.
 std::uint64_t units_of(const Strategy& strategy, const Call& call, std::uint32_t ranks,
                        std::uint32_t lanes) {
@@ -106,7 +111,6 @@ PlanKey Core::key_of(const Call& call) const {
                 .destinations = call.destinations,
                 .counts = call.counts};
     const Tuning& tuning = options_.tuning;
-    key.lanes = tuning.lanes != 0 ? tuning.lanes : small ? 1 : 2;
     key.depth = tuning.depth != 0 ? tuning.depth : small ? 2 : 4;
     Decision decision{.strategy = call.strategy};
     if (call.schedule == 0 && call.strategy.kind() == Strategy::Kind::automatic) {
@@ -115,6 +119,11 @@ PlanKey Core::key_of(const Call& call) const {
     key.strategy = call.schedule != 0
                        ? Strategy()
                        : with_shots(decision.strategy, call, bytes, machine_.ranks());
+    // In one memory, what a lane's blocks pass on should stay in the cache of the core that runs
+    // them: two cores need two lanes or pairs of them, and slots must be small.
+    const bool one_memory = advisor_.is_one_memory();
+    const std::uint32_t many = one_memory && uses_pairs_of_lanes(key.strategy) ? 4 : 2;
+    key.lanes = tuning.lanes != 0 ? tuning.lanes : small ? 1 : many;
     if (decision.cutting.slot_bytes != 0) {
         key.lanes = tuning.lanes != 0 ? tuning.lanes : decision.cutting.lanes;
         key.depth = tuning.depth != 0 ? tuning.depth : decision.cutting.depth;
@@ -126,9 +135,11 @@ PlanKey Core::key_of(const Call& call) const {
     const std::uint64_t unit_bytes =
         bytes / units_of(key.strategy, call, machine_.ranks(), key.lanes) + 64;
     const std::uint64_t wanted = small ? std::min(bytes + 64, unit_bytes + 64) : unit_bytes / 8;
+    const bool cached = one_memory && key.strategy.kind() != Strategy::Kind::direct;
+    const std::uint64_t most = cached ? 16 << 10 : 128 << 10;
     key.slot_bytes = tuning.slot_bytes != 0
                          ? tuning.slot_bytes
-                         : std::clamp<std::uint64_t>(std::bit_ceil(wanted), 1 << 10, 128 << 10);
+                         : std::clamp<std::uint64_t>(std::bit_ceil(wanted), 1 << 10, most);
     return key;
 }
 

@@ -15,7 +15,10 @@ namespace vgpu {
 
 namespace {
 
-constexpr std::size_t large_work_bytes = 128 * 1024;
+// Work that pays to be spread over threads: in one piece, or in many small ones, between which the
+// threads would wait for each other.
+constexpr std::size_t large_piece_bytes = 128 * 1024;
+constexpr std::size_t large_work_bytes = 512 * 1024;
 
 Block& running_block() {
     Block* block = block_of_this_thread();
@@ -109,8 +112,10 @@ void detail::preempt_slowly() {
 }
 
 void announce_work(std::size_t bytes) {
-    if (bytes < large_work_bytes) return;
     Block& block = running_block();
+    block.work_bytes += bytes;
+    if (bytes < large_piece_bytes && block.work_bytes < large_work_bytes) return;
+    block.work_bytes = 0;
     if (!block.scheduler->seeded()) block.scheduler->announce_large_work();
 }
 

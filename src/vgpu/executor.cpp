@@ -47,6 +47,7 @@ void Block::recycle() {
     waiting = started = running = false;
     kill.store(false, std::memory_order_relaxed);
     interactions = 0;
+    work_bytes = 0;
 }
 
 bool Block::doomed() const {
@@ -192,28 +193,50 @@ void Executor::adopt(std::unique_ptr<Block> block) {
     blocks_.insert(at, std::move(block));
 }
 
-std::vector<std::unique_ptr<Block>> Executor::give_up(bool half) {
+std::vector<std::unique_ptr<Block>> Executor::give_up_if(
+    const std::function<bool(const Block&)>& wanted) {
     std::vector<std::unique_ptr<Block>> given;
-    std::scoped_lock lock(mutex_);
-    const std::size_t first = half ? (blocks_.size() + 1) / 2 : 0;
-    for (std::size_t i = first; i < blocks_.size(); ++i) {
-        if (!blocks_[i]->running) given.push_back(std::move(blocks_[i]));
+    for (auto& block : blocks_) {
+        if (!block->running && wanted(*block)) given.push_back(std::move(block));
     }
     std::erase(blocks_, nullptr);
     cursor_ = 0;
     return given;
 }
 
-std::unique_ptr<Block> Executor::give_up_runnable() {
+std::vector<std::unique_ptr<Block>> Executor::give_up_all() {
     std::scoped_lock lock(mutex_);
-    for (auto at = blocks_.rbegin(); at != blocks_.rend(); ++at) {
-        if ((*at)->running || !can_go_on(**at, 0)) continue;
-        auto block = std::move(*at);
-        blocks_.erase(std::next(at).base());
-        cursor_ = 0;
-        return block;
+    return give_up_if([](const Block&) { return true; });
+}
+
+std::vector<std::unique_ptr<Block>> Executor::give_up_half() {
+    std::scoped_lock lock(mutex_);
+    if (blocks_.size() < 2) return {};
+    // The middle of the lanes; where all are the same lane, the middle of the devices.
+    const auto [least, most] =
+        std::minmax_element(blocks_.begin(), blocks_.end(),
+                            [](const auto& a, const auto& b) { return a->index < b->index; });
+    const std::size_t low = (*least)->index, high = (*most)->index;
+    if (low < high) {
+        return give_up_if([&](const Block& block) { return block.index > (low + high) / 2; });
     }
-    return nullptr;
+    const Block& middle = *blocks_[(blocks_.size() - 1) / 2];
+    return give_up_if([&](const Block& block) { return middle.before(block); });
+}
+
+std::vector<std::unique_ptr<Block>> Executor::give_up_runnable() {
+    std::scoped_lock lock(mutex_);
+    const auto found = std::find_if(blocks_.rbegin(), blocks_.rend(), [](const auto& block) {
+        return !block->running && can_go_on(*block, 0);
+    });
+    if (found == blocks_.rend()) return {};
+    const Block& runnable = **found;
+    const bool one_lane = std::all_of(blocks_.begin(), blocks_.end(), [&](const auto& block) {
+        return block->index == runnable.index;
+    });
+    return give_up_if([&](const Block& block) {
+        return one_lane ? &block == &runnable : block.index == runnable.index;
+    });
 }
 
 std::size_t Executor::size() const {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -35,6 +36,7 @@ struct Block {
     bool running = false;  ///< guarded by the executor's lock
     std::atomic<bool> kill{false};
     std::uint64_t interactions = 0;  ///< waits and signals so far, for kill_block()
+    std::size_t work_bytes = 0;      ///< announced since it was last called large
 
     /// Neighbours are kept together: devices in order, then launches, then blocks.
     bool before(const Block& other) const;
@@ -66,10 +68,13 @@ public:
     void retire(std::unique_ptr<Block> block);
     /// Takes over a block that waits, or waits to be started.
     void adopt(std::unique_ptr<Block> block);
-    /// Gives up blocks that are not running: all, or the upper half when `half`.
-    std::vector<std::unique_ptr<Block>> give_up(bool half);
-    /// Gives up one block that could go on if only a thread ran it; null if there is none.
-    std::unique_ptr<Block> give_up_runnable();
+    /// Gives up blocks that are not running. Blocks of the same index, on different devices, stay
+    /// together where possible: they pass the same data on, which the thread's cache then holds.
+    std::vector<std::unique_ptr<Block>> give_up_all();
+    std::vector<std::unique_ptr<Block>> give_up_half();
+    /// A block that could go on if only a thread ran it, with those of the same index unless
+    /// nothing else would be left; none if there is none.
+    std::vector<std::unique_ptr<Block>> give_up_runnable();
     std::size_t size() const;
 
     /// While held, no block of this executor begins or ceases to run.
@@ -86,6 +91,8 @@ private:
     void run_picked(Block& block);
     bool run(Block& block);  // true when it has ended
     std::unique_ptr<Block> remove(Block& block);
+    // with the lock held
+    std::vector<std::unique_ptr<Block>> give_up_if(const std::function<bool(const Block&)>& wanted);
 
     Scheduler& scheduler_;
     mutable std::mutex mutex_;

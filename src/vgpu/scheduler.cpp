@@ -7,16 +7,20 @@
 #include <algorithm>
 
 #include "vgpu/machine.hpp"
+#include "vgpu/placement.hpp"
 
 namespace vgpu {
 
 namespace {
 
 int cores() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+    const cpu_set_t set = allowed_processors();
     return std::max(1, CPU_COUNT(&set));
+}
+
+unsigned workers_for(const Options& options) {
+    if (options.seed.has_value()) return 1;
+    return static_cast<unsigned>(std::max(1, options.workers < 0 ? cores() - 1 : options.workers));
 }
 
 }  // namespace
@@ -25,11 +29,10 @@ Scheduler::Scheduler(Machine& machine)
     : machine_(machine),
       seeded_(machine.options().seed.has_value()),
       single_core_(cores() == 1),
+      worker_count_(workers_for(machine.options())),
       random_(machine.options().seed.value_or(0)) {
-    int workers = machine.options().workers;
-    if (workers < 0) workers = std::max(1, cores() - 1);
-    if (seeded_) workers = 1;
-    for (int i = 0; i < std::max(1, workers); ++i) workers_.emplace_back([this] { worker_loop(); });
+    for (unsigned i = 1; i <= worker_count_; ++i)
+        workers_.emplace_back([this, i] { worker_loop(i); });
     host_thread_ = std::thread([this] { host_function_loop(); });
 }
 
@@ -189,6 +192,30 @@ bool Scheduler::pop(Ticket& ticket, bool from_back) {
     return true;
 }
 
+/// With fewer blocks than threads, whole devices are shared out. Copies are anybody's.
+bool Scheduler::is_share_of(unsigned thread, const Ticket& ticket) const {
+    const auto* const kernel = std::get_if<KernelCommand>(&ticket.operation->command);
+    if (kernel == nullptr) return true;
+    const std::size_t threads = worker_count_ + 1;
+    const std::size_t blocks = kernel->blocks();
+    const auto device = static_cast<std::size_t>(ticket.operation->device);
+    const std::size_t place = blocks < threads ? device % threads : ticket.block * threads / blocks;
+    return place == thread;
+}
+
+/// The caller looks from the front, workers from the back, and none of them for long.
+bool Scheduler::pop_share(Ticket& ticket, unsigned thread) {
+    constexpr std::size_t looks = 64;
+    const auto& queue = urgent_.empty() ? ready_ : urgent_;
+    for (std::size_t i = 0; i < std::min(looks, queue.size()); ++i) {
+        const std::size_t n = thread == 0 ? i : queue.size() - 1 - i;
+        if (!is_share_of(thread, queue[n])) continue;
+        pop_nth(ticket, n);
+        return true;
+    }
+    return false;
+}
+
 void Scheduler::pop_nth(Ticket& ticket, std::size_t n) {
     auto& queue = n < urgent_.size() ? urgent_ : ready_;
     const auto at =
@@ -196,6 +223,7 @@ void Scheduler::pop_nth(Ticket& ticket, std::size_t n) {
     ticket = std::move(*at);
     queue.erase(at);
     ready_count_.fetch_sub(1, std::memory_order_relaxed);
+    taken_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Scheduler::block_ended(Block& block) {

@@ -6,7 +6,9 @@
 // took during a whole nap, and are woken at once only when a block announces large work, when a
 // caller leaves unfinished blocks behind, or when they have parked after a while without work. With
 // a seed there is exactly one worker and callers don't help, so that a run depends on nothing but
-// the seed and the order of the calls.
+// the seed and the order of the calls. Large work that one caller waits for is shared out by block
+// index: blocks of one index, on different devices, pass the same data on, and a thread that runs
+// them all has it in its cache.
 //
 // Locks. `mutex_` guards operations, streams, places and the ready queue; each Executor has a lock
 // for its list of blocks. Order: mutex_ before an executor's lock. No lock is held while a block, a
@@ -87,6 +89,7 @@ private:
 
     /// What a worker remembers from one look around to the next.
     struct WorkerState {
+        const unsigned thread;    ///< 1 and up; 0 is the caller
         unsigned idle = 0;        ///< looks since it last found something to do
         std::uint64_t epoch = 0;  ///< the scheduler's, when it last napped
         std::size_t due = 0;      ///< tickets that nobody took during a whole nap
@@ -103,18 +106,21 @@ private:
     void wake_worker();
     void something_happened();
     bool pop(Ticket& ticket, bool from_back);
+    bool pop_share(Ticket& ticket, unsigned thread);
+    bool is_share_of(unsigned thread, const Ticket& ticket) const;
     void pop_nth(Ticket& ticket, std::size_t n);
 
     // without
-    void worker_loop();
+    void worker_loop(unsigned thread);
     void host_function_loop();
     bool step(Executor& executor);
     bool step_seeded(Executor& executor);
-    bool take_new_work(Executor& executor, WorkerState* worker);
+    bool take_new_work(Executor& executor, WorkerState* worker, bool share_only);
+    bool work_is_shared_out() const;
     void run_ticket(Executor& executor, const Ticket& ticket);
     void start_block(Executor& executor, const Ticket& ticket);
     void run_task(const OperationPtr& operation);
-    bool steal(Executor& thief);
+    bool steal(Executor& thief, bool from_others);
     void wait_by_helping(std::span<const OperationPtr> operations);
     void wait_by_sleeping(std::span<const OperationPtr> operations);
     void leave(Executor& executor);
@@ -122,6 +128,7 @@ private:
     void pause(unsigned& idle, std::uint64_t& counted_epoch,
                std::span<const OperationPtr> operations);
     void worker_rest(WorkerState& worker, Executor& executor);
+    void keep_off_the_helper() const;
     bool work_is_large() const;
     void look_for_deadlock();
     bool nothing_can_run();
@@ -136,6 +143,7 @@ private:
     Machine& machine_;
     const bool seeded_;
     const bool single_core_;
+    const unsigned worker_count_;
     std::mt19937_64 random_;
 
     mutable std::mutex mutex_;
@@ -167,6 +175,7 @@ private:
     std::atomic<std::size_t> in_flight_{
         0};  // tickets taken, not yet finished or visible as waiting blocks
     std::atomic<unsigned> helpers_{0};
+    std::atomic<int> helper_processor_{-1};  // where a helping caller ran lately
     std::atomic<unsigned> waiting_threads_{0};
     std::atomic<std::uint64_t> last_issue_ns_{0};
     std::atomic<std::uint64_t> large_until_ns_{0};

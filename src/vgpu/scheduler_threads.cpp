@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "vgpu/machine.hpp"
+#include "vgpu/placement.hpp"
 #include "vgpu/scheduler.hpp"
 #include "vgpu/thread_state.hpp"
 
@@ -26,6 +27,7 @@ constexpr std::uint64_t seeded_start_after = 10000 * microsecond;
 constexpr unsigned spins_before_yield = 300;
 constexpr unsigned yields_before_sleep = 100;
 constexpr unsigned spins_before_stealing = 100;
+constexpr unsigned turns_on_one_processor = 64;  // between two looks at where the thread runs
 
 bool all_done(std::span<const OperationPtr> operations) {
     return std::all_of(operations.begin(), operations.end(),
@@ -61,13 +63,21 @@ Executor& Scheduler::new_executor() {
 // ---- one step of any thread
 // ---------------------------------------------------------------------------------------------
 
+/// Leaves the workers their share of new work as long as it has something of its own.
 bool Scheduler::step(Executor& executor) {
-    return take_new_work(executor, nullptr) || executor.run_one();
+    if (ready_count_.load(std::memory_order_acquire) == 0) return executor.run_one();
+    const bool shared_out = work_is_shared_out();
+    return take_new_work(executor, nullptr, shared_out) || executor.run_one() ||
+           (shared_out && take_new_work(executor, nullptr, false));
+}
+
+bool Scheduler::work_is_shared_out() const {
+    return helpers_.load(std::memory_order_relaxed) <= 1 && work_is_large();
 }
 
 /// A caller that will wait for its work anyway does it best itself: a worker takes only what nobody
 /// came for, or large work.
-bool Scheduler::take_new_work(Executor& executor, WorkerState* worker) {
+bool Scheduler::take_new_work(Executor& executor, WorkerState* worker, bool share_only) {
     if (ready_count_.load(std::memory_order_acquire) == 0 || stopping_) {
         if (worker != nullptr) worker->due = 0;
         return false;
@@ -80,7 +90,9 @@ bool Scheduler::take_new_work(Executor& executor, WorkerState* worker) {
     Ticket ticket;
     {
         std::scoped_lock lock(mutex_);
-        if (!pop(ticket, worker != nullptr && helped)) return false;
+        const bool found = share_only ? pop_share(ticket, worker == nullptr ? 0 : worker->thread)
+                                      : pop(ticket, worker != nullptr && helped);
+        if (!found) return false;
         in_flight_.fetch_add(1);
     }
     run_ticket(executor, ticket);
@@ -153,21 +165,20 @@ void Scheduler::run_task(const OperationPtr& operation) {
     finish(operation, error);
 }
 
-bool Scheduler::steal(Executor& thief) {
-    if (orphan_count_.load(std::memory_order_relaxed) == 0 && !work_is_large()) return false;
+/// Blocks that have no thread; else, if told so and work is large, blocks of another thread.
+bool Scheduler::steal(Executor& thief, bool from_others) {
+    const bool may_rob = from_others && work_is_large();
+    if (orphan_count_.load(std::memory_order_relaxed) == 0 && !may_rob) return false;
     std::vector<std::unique_ptr<Block>> taken;
     {
         std::scoped_lock lock(mutex_);
         taken.swap(orphans_);
         orphan_count_.store(0, std::memory_order_relaxed);
         for (auto& victim : executors_) {
-            if (!taken.empty()) break;
-            if (victim.get() == &thief || !work_is_large()) continue;
-            if (thief.size() == 0 && victim->size() > 1) {
-                taken = victim->give_up(true);
-            } else if (auto block = victim->give_up_runnable()) {
-                taken.push_back(std::move(block));
-            }
+            if (!taken.empty() || !may_rob) break;
+            if (victim.get() == &thief) continue;
+            taken = thief.size() == 0 ? victim->give_up_half() : victim->give_up_runnable();
+            if (taken.empty()) taken = victim->give_up_runnable();
         }
         // Under the lock, so that the deadlock search never misses a block in flight.
         for (auto& block : taken) thief.adopt(std::move(block));
@@ -194,10 +205,12 @@ void Scheduler::wait_by_helping(std::span<const OperationPtr> operations) {
     helpers_.fetch_add(1);
     unsigned idle = 0;
     std::uint64_t counted_epoch = 0;
-    while (!all_done(operations)) {
+    for (unsigned turn = 0; !all_done(operations); ++turn) {
+        if (turn % turns_on_one_processor == 0)
+            helper_processor_.store(sched_getcpu(), std::memory_order_relaxed);
         if (step(executor)) {
             idle = 0;
-        } else if (idle > spins_before_stealing && steal(executor)) {
+        } else if (idle > spins_before_stealing && steal(executor, true)) {
             idle = 0;
         } else {
             pause(idle, counted_epoch, operations);
@@ -245,7 +258,7 @@ void Scheduler::leave(Executor& executor) {
     }
     if (executor.size() == 0 && ready_count_.load(std::memory_order_relaxed) == 0) return;
     std::scoped_lock lock(mutex_);
-    for (auto& block : executor.give_up(false)) orphans_.push_back(std::move(block));
+    for (auto& block : executor.give_up_all()) orphans_.push_back(std::move(block));
     orphan_count_.store(orphans_.size(), std::memory_order_relaxed);
     if (!orphans_.empty() || ready_count_.load(std::memory_order_relaxed) > 0) wake_worker();
 }
@@ -287,23 +300,33 @@ void Scheduler::nudge() {
 // ---- workers
 // ------------------------------------------------------------------------------------------------------------
 
-void Scheduler::worker_loop() {
+void Scheduler::worker_loop(unsigned thread) {
     prctl(PR_SET_TIMERSLACK, 1000UL);
     Executor& executor = new_executor();
-    WorkerState state;
-    while (true) {
+    WorkerState state{.thread = thread};
+    for (unsigned turn = 0;; ++turn) {
+        if (turn % turns_on_one_processor == 0) keep_off_the_helper();
         if (stopping_) {
             std::scoped_lock lock(mutex_);
             if (executor.size() == 0 && orphans_.empty()) return;
         }
-        const bool busy =
-            seeded_ ? step_seeded(executor) : take_new_work(executor, &state) || executor.run_one();
-        if (busy || steal(executor)) {
+        const bool share_only = !seeded_ && ready_count_.load(std::memory_order_relaxed) > 0 &&
+                                work_is_shared_out() && state.idle < spins_before_stealing;
+        const bool busy = seeded_
+                              ? step_seeded(executor)
+                              : take_new_work(executor, &state, share_only) || executor.run_one();
+        if (busy || steal(executor, state.idle > spins_before_stealing)) {
             state.idle = 0;
         } else {
             worker_rest(state, executor);
         }
     }
+}
+
+void Scheduler::keep_off_the_helper() const {
+    if (single_core_ || helpers_.load(std::memory_order_relaxed) == 0 || !work_is_large()) return;
+    const int processor = helper_processor_.load(std::memory_order_relaxed);
+    if (sched_getcpu() == processor) leave_processor(processor);
 }
 
 /// Spins while it has reason to, then naps; every look at the shared state that a nap can do

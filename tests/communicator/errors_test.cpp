@@ -50,7 +50,7 @@ TEST(BadCalls, EachHasItsMessageAndChangesNothing) {
              rank.all_reduce<float>(ReduceOp::sum, data, data, std::size_t{1} << 55,
                                     {.strategy = Strategy::tree(2)});
          },
-         "36028797018963968 elements are 1099511627776 chunks; there may be 2^30"},
+         "36028797018963968 elements are 4398046511104 chunks; there may be 2^30"},
         {[&] { rank.all_gather<float>(data, data, (std::size_t{1} << 63) + 1); },
          "of each of 3 ranks are more than memory can hold"},
         {[&] { rank.all_reduce<float>(ReduceOp::sum, data, data, 10, {.streams = two_streams}); },
