@@ -43,19 +43,17 @@ void check_memory(const Buffer& buffer, std::uint32_t rank, DeviceId device) {
 }  // namespace
 
 void Core::check_schedule(const Call& call) {
+    if (call.schedule == 0) return;  // none
     const std::lock_guard lock(plans_mutex_);
     if (call.schedule > schedules_.size()) {
         throw InvalidArgument(fmt::format("there is no schedule {}; {} were added", call.schedule,
                                           schedules_.size()));
     }
-    if (call.schedule != 0) {
-        const Schedule& schedule = schedules_[call.schedule - 1];
-        if (schedule.collective != call.collective || schedule.root != call.root) {
-            throw InvalidArgument(
-                fmt::format("the schedule '{}' is for {} with root {}, not for {} with root {}",
-                            schedule.name, to_string(schedule.collective), schedule.root,
-                            to_string(call.collective), call.root));
-        }
+    const Schedule& schedule = schedules_[call.schedule - 1];
+    if (schedule.collective != call.collective || schedule.root != call.root) {
+        throw InvalidArgument(fmt::format(
+            "the schedule '{}' is for {} with root {}, not for {} with root {}", schedule.name,
+            to_string(schedule.collective), schedule.root, to_string(call.collective), call.root));
     }
 }
 

@@ -17,9 +17,10 @@ cudaError_t conclude(const char* function, cudaError_t code, std::string detail)
 }
 
 cudaError_t before_call(const char* function) {
-    if (this_thread().in_host_function) return cudaErrorNotPermitted;
+    ThreadState& thread = this_thread();
+    if (thread.in_host_function) return cudaErrorNotPermitted;
     Machine& all = machine();
-    all.api_calls.fetch_add(1, std::memory_order_relaxed);
+    thread.calls.add();
     return all.faults().on_call(function).value_or(cudaSuccess);
 }
 
@@ -91,7 +92,7 @@ Stream& stream_at(Machine& machine, cudaStream_t handle) {
     return *found->second;
 }
 
-std::shared_ptr<Event> event_at(Machine& machine, cudaEvent_t handle) {
+const std::shared_ptr<Event>& event_at(Machine& machine, cudaEvent_t handle) {
     const auto found = machine.events.find(reinterpret_cast<Event*>(handle));
     if (found == machine.events.end())
         throw ApiError{cudaErrorInvalidResourceHandle, "the event does not exist"};
@@ -143,7 +144,7 @@ cudaGraphNodeType node_type(const Command& command) {
     return std::visit(Names{}, command);
 }
 
-void capture_node(Stream& stream, Command command) {
+void capture_node(Stream& stream, Command&& command) {
     if (stream.capture->invalidated)
         throw ApiError{cudaErrorStreamCaptureInvalidated, "the capture was invalidated"};
     if (std::holds_alternative<FreeCommand>(command)) forbid_on_capturing(stream);
@@ -187,7 +188,7 @@ bool tail_says_all(Machine& machine, const Stream& stream) {
     });
 }
 
-OperationPtr issue(Machine& machine, Stream& stream, Command command,
+OperationPtr issue(Machine& machine, Stream& stream, Command&& command,
                    std::span<const OperationPtr> also_after) {
     Device& device = machine.device(stream.device);
     if (stream.capture) {

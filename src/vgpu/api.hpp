@@ -76,7 +76,7 @@ private:
 /// Any stream handle. 0 is the legacy default stream, or the thread's own inside a PerThreadDefault
 /// scope. Throws cudaErrorInvalidResourceHandle, or the sticky error of the stream's device.
 Stream& stream_at(Machine& machine, cudaStream_t handle);
-std::shared_ptr<Event> event_at(Machine& machine, cudaEvent_t handle);
+const std::shared_ptr<Event>& event_at(Machine& machine, cudaEvent_t handle);
 
 /// Throws cudaErrorStreamCaptureUnsupported and invalidates the captures concerned when this thread
 /// may not make a potentially unsafe call now.
@@ -86,7 +86,7 @@ void forbid_on_capturing(Stream& stream);
 
 /// Puts a command on a stream: an operation in the stream's order, or a node while it captures
 /// (then null).
-OperationPtr issue(Machine& machine, Stream& stream, Command command,
+OperationPtr issue(Machine& machine, Stream& stream, Command&& command,
                    std::span<const OperationPtr> also_after = {});
 /// Whether everything that a next operation of the stream would wait for is done when its tail is.
 bool tail_says_all(Machine& machine, const Stream& stream);

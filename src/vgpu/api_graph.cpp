@@ -90,8 +90,8 @@ void launch_graph(Machine& machine, GraphExec& executable, Stream& stream) {
         for (const std::size_t dependency : item.dependencies)
             after.push_back(operations[dependency]);
         if (after.empty()) after.push_back(begin);
-        OperationPtr operation(
-            new Operation(item.device, item.enabled ? item.command : Command{MarkerCommand{}}));
+        OperationPtr operation(new Operation(
+            item.device, item.enabled ? Command(item.command) : Command(MarkerCommand{})));
         operation->priority = stream.priority;
         if (const auto* event = std::get_if<EventCommand>(&item.command)) {
             if (event->record) {

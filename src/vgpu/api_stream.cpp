@@ -308,7 +308,7 @@ cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t handle) {
     return api("cudaEventQuery", [&](Machine& machine) {
         {
             std::scoped_lock lock(machine.scheduler().mutex());
-            const auto event = event_at(machine, handle);
+            const auto& event = event_at(machine, handle);
             if (event->capture)
                 throw ApiError{cudaErrorCapturedEvent, "the event was recorded in a capture"};
             forbid_while_capturing(machine);
@@ -326,7 +326,7 @@ cudaError_t CUDARTAPI cudaEventSynchronize(cudaEvent_t handle) {
         const Device* device = nullptr;
         {
             std::scoped_lock lock(machine.scheduler().mutex());
-            const auto event = event_at(machine, handle);
+            const auto& event = event_at(machine, handle);
             if (event->capture)
                 throw ApiError{cudaErrorCapturedEvent, "the event was recorded in a capture"};
             forbid_while_capturing(machine);
@@ -343,8 +343,8 @@ cudaError_t CUDARTAPI cudaEventElapsedTime(float* milliseconds, cudaEvent_t firs
     return api("cudaEventElapsedTime", [&](Machine& machine) {
         require(milliseconds != nullptr, "ms is null");
         std::scoped_lock lock(machine.scheduler().mutex());
-        const auto start = event_at(machine, first);
-        const auto end = event_at(machine, second);
+        const auto& start = event_at(machine, first);
+        const auto& end = event_at(machine, second);
         if (!start->timing() || !end->timing())
             throw ApiError{cudaErrorInvalidResourceHandle, "an event was made without timing"};
         if (start->device != end->device)

@@ -154,7 +154,7 @@ std::string last_error_detail() {
 Counters counters() {
     Machine& all = machine();
     Counters result;
-    result.api_calls = all.api_calls;
+    result.api_calls = CallCount::of_all_threads() - all.calls_before;
     result.allocations = all.allocations;
     result.frees = all.frees;
     result.copies = all.copies;

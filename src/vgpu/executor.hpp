@@ -12,6 +12,7 @@
 #include "vgpu/block.hpp"
 #include "vgpu/fiber.hpp"
 #include "vgpu/operation.hpp"
+#include "vgpu/spin_lock.hpp"
 
 namespace vgpu {
 
@@ -78,7 +79,7 @@ public:
     std::size_t size() const;
 
     /// While held, no block of this executor begins or ceases to run.
-    std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
+    std::unique_lock<SpinLock> hold() { return std::unique_lock(mutex_); }
     /// Visits all blocks; only while hold() is held.
     template <class Visitor>
     void for_each(Visitor visit) {
@@ -95,7 +96,7 @@ private:
     std::vector<std::unique_ptr<Block>> give_up_if(const std::function<bool(const Block&)>& wanted);
 
     Scheduler& scheduler_;
-    mutable std::mutex mutex_;
+    mutable SpinLock mutex_;
     std::vector<std::unique_ptr<Block>> blocks_;  // ordered by Block::before
     std::size_t cursor_ = 0;
     unsigned picks_ = 0;

@@ -28,8 +28,7 @@ void Faults::fail_any_call(std::uint64_t kth, cudaError_t error) {
     calls_ = true;
 }
 
-std::optional<cudaError_t> Faults::on_call(const char* name) {
-    if (!calls_.load(std::memory_order_relaxed)) return std::nullopt;
+std::optional<cudaError_t> Faults::count_call(const char* name) {
     std::scoped_lock lock(mutex_);
     std::optional<cudaError_t> result;
     if (any_call_.countdown > 0 && --any_call_.countdown == 0) result = any_call_.error;

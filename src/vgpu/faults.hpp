@@ -23,7 +23,10 @@ public:
     void fail_any_call(std::uint64_t kth, cudaError_t error);
     /// Counts the call; the error it must return, if it is to fail. One relaxed load when no fault
     /// is set.
-    std::optional<cudaError_t> on_call(const char* name);
+    std::optional<cudaError_t> on_call(const char* name) {
+        if (!calls_.load(std::memory_order_relaxed)) return std::nullopt;
+        return count_call(name);
+    }
 
     void cut_link(int a, int b);
     void slow_link(int a, int b, double factor);
@@ -52,6 +55,7 @@ private:
         BlockSelector selector;
         Value value;
     };
+    std::optional<cudaError_t> count_call(const char* name);
     static std::pair<int, int> key(int a, int b) { return {std::min(a, b), std::max(a, b)}; }
 
     mutable std::mutex mutex_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "topology/graph/topology.hpp"
+#include "vgpu/call_count.hpp"
 #include "vgpu/control.hpp"
 #include "vgpu/device.hpp"
 #include "vgpu/faults.hpp"
@@ -70,7 +71,8 @@ public:
     GraphTable graphs;
     std::uint64_t next_id = 1;
 
-    std::atomic<std::uint64_t> api_calls{0}, allocations{0}, frees{0}, copies{0};
+    std::atomic<std::uint64_t> allocations{0}, frees{0}, copies{0};
+    const std::uint64_t calls_before = CallCount::of_all_threads();  ///< the machine was made
     std::atomic<unsigned> captures{
         0};  ///< captures in progress; while 0, no call needs to look for them
     std::vector<Capture*> active_captures;  ///< guarded by the scheduler's lock

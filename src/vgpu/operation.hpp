@@ -20,7 +20,7 @@ using OperationPtr = boost::intrusive_ptr<Operation>;
 /// else orders work. Everything but `finished` is guarded by the scheduler's lock.
 class Operation : public boost::intrusive_ref_counter<Operation> {
 public:
-    Operation(int device_index, Command what) : command(std::move(what)), device(device_index) {}
+    Operation(int device_index, Command&& what) : command(std::move(what)), device(device_index) {}
 
     Command command;
     int device = 0;

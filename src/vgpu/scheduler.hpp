@@ -133,7 +133,7 @@ private:
     void look_for_deadlock();
     bool nothing_can_run();
     bool every_thread_is_stuck() const;
-    std::vector<std::unique_lock<std::mutex>> hold_all_blocks();
+    std::vector<std::unique_lock<SpinLock>> hold_all_blocks();
     template <class Visitor>
     void for_each_block(Visitor visit);  // only while hold_all_blocks() is held
     std::string describe_locked();

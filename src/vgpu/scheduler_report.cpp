@@ -31,8 +31,8 @@ std::string describe_address(Machine& machine, const void* address) {
 
 /// All at once: looking at one executor after the other would miss what a block of the next one
 /// does meanwhile.
-std::vector<std::unique_lock<std::mutex>> Scheduler::hold_all_blocks() {
-    std::vector<std::unique_lock<std::mutex>> held;
+std::vector<std::unique_lock<SpinLock>> Scheduler::hold_all_blocks() {
+    std::vector<std::unique_lock<SpinLock>> held;
     for (auto& executor : executors_) held.push_back(executor->hold());
     return held;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "vgpu/call_count.hpp"
 #include "vgpu/stream.hpp"
 
 namespace vgpu {
@@ -23,6 +24,7 @@ struct ThreadState {
     std::uint64_t machine_generation = 0;  ///< which machine the streams below belong to
     std::vector<std::unique_ptr<Stream>> default_streams;  ///< cudaStreamPerThread, by device
 
+    CallCount calls;
     Executor* executor = nullptr;  ///< with which the thread helps
     std::uint64_t executor_generation = 0;
 
