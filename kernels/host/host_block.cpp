@@ -40,15 +40,7 @@ void HostBlock::begin_step(const ReduceStep& step, std::size_t element_bytes) co
     }
 }
 
-void HostBlock::signal(std::uint32_t* flag, std::uint32_t value) const {
-    if (vgpu::checking()) {
-        vgpu::check_access(flag, sizeof(*flag), vgpu::Access::write, alignof(std::uint32_t));
-    }
-    store_release(flag, value);
-    vgpu::after_signal();
-}
-
-bool HostBlock::wait(const FlagWait& wait, const WaitLimits& limits) const {
+bool HostBlock::wait_slowly(const FlagWait& wait, const WaitLimits& limits) const {
     if (vgpu::checking()) {
         vgpu::check_access(wait.flag, sizeof(*wait.flag), vgpu::Access::read,
                            alignof(std::uint32_t));

@@ -33,10 +33,19 @@ public:
     void copy(const ReduceStep& step) const { loops_.copy(step, choose_stores(step, 1)); }
 
     /// After everything that the block did before.
-    void signal(std::uint32_t* flag, std::uint32_t value) const;
+    void signal(std::uint32_t* flag, std::uint32_t value) const {
+        if (vgpu::checking()) {
+            vgpu::check_access(flag, sizeof(*flag), vgpu::Access::write, alignof(std::uint32_t));
+        }
+        store_release(flag, value);
+        vgpu::after_signal();
+    }
 
     /// True when the flag was reached. Other blocks run meanwhile. Otherwise the record is written.
-    bool wait(const FlagWait& wait, const WaitLimits& limits) const;
+    bool wait(const FlagWait& wait, const WaitLimits& limits) const {
+        return (!vgpu::checking() && has_reached(load_acquire(wait.flag), wait.wanted)) ||
+               wait_slowly(wait, limits);
+    }
 
     /// The same as signal(): the block has one thread.
     void post(std::uint32_t* flag, std::uint32_t value) const { signal(flag, value); }
@@ -66,6 +75,7 @@ public:
     static Stores choose_stores(const ReduceStep& step, std::size_t element_bytes);
 
 private:
+    bool wait_slowly(const FlagWait& wait, const WaitLimits& limits) const;
     static const HostLoops& loops_of_chosen_isa();
 
     const vgpu::BlockInfo& info_;
