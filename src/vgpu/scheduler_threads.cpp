@@ -348,7 +348,7 @@ void Scheduler::worker_rest(WorkerState& worker, Executor& executor) {
     const unsigned naps = worker.idle - looks;
     if (naps % naps_before_search == 0) look_for_deadlock();
     std::unique_lock lock(mutex_);
-    if (stopping_) return;
+    if (stopping_ || work_is_large()) return;  // announced since it last looked
     if (worker.epoch != epoch_) {
         worker.epoch = epoch_;
         worker.idle = looks;
