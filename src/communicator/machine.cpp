@@ -2,59 +2,25 @@
 #include "communicator/machine.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include "cuda/peer.hpp"
 #include "rondo/error.hpp"
+#include "strategy/ring_order.hpp"
 
 namespace rondo {
 namespace {
 
-/// Searches a closed way through all ranks. Gives up after so many steps: then the order matters
-/// less than the time.
-class RingSearch {
-public:
-    explicit RingSearch(const Machine& machine) : machine_(machine), used_(machine.ranks()) {}
-
-    bool run() {
-        order_ = {0};
-        used_[0] = true;
-        return extend();
-    }
-    const std::vector<std::uint32_t>& order() const { return order_; }
-
-private:
-    bool extend() {
-        if (order_.size() == machine_.ranks()) {
-            return connected(order_.back(), order_.front());
+HopWidths widths_of(const Machine& machine) {
+    HopWidths widths(machine.ranks());
+    for (std::uint32_t a = 0; a < machine.ranks(); ++a) {
+        for (std::uint32_t b = 0; b < machine.ranks(); ++b) {
+            widths.set(a, b, machine.reaches(a, b) ? 1 : 0);
         }
-        for (std::uint32_t next = 1; next < machine_.ranks() && steps_ < 100'000; ++next) {
-            ++steps_;
-            if (used_[next] || !connected(order_.back(), next)) {
-                continue;
-            }
-            order_.push_back(next);
-            used_[next] = true;
-            if (extend()) {
-                return true;
-            }
-            order_.pop_back();
-            used_[next] = false;
-        }
-        return false;
     }
-
-    bool connected(std::uint32_t a, std::uint32_t b) const {
-        return machine_.reaches(a, b) && machine_.reaches(b, a);
-    }
-
-    const Machine& machine_;
-    std::vector<std::uint32_t> order_;
-    std::vector<bool> used_;
-    int steps_ = 0;
-};
+    return widths;
+}
 
 }  // namespace
 
@@ -91,38 +57,11 @@ bool Machine::all_reach_all() const {
 }
 
 std::vector<std::uint32_t> Machine::ring_order() const {
-    RingSearch search(*this);
-    if (search.run()) {
-        return search.order();
-    }
-    std::vector<std::uint32_t> order(ranks());
-    std::iota(order.begin(), order.end(), 0u);
-    return order;
+    return find_ring_order(widths_of(*this));
 }
 
 std::vector<std::uint32_t> Machine::halves() const {
-    if (all_reach_all()) {
-        return {};
-    }
-    // Grow one half from rank 0 by whoever reaches most of those already in it.
-    std::vector<std::uint32_t> half(ranks(), 1);
-    half[0] = 0;
-    for (std::uint32_t size = 1; size < ranks() / 2; ++size) {
-        std::uint32_t best = 0;
-        std::uint32_t best_links = 0;
-        for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
-            std::uint32_t links = 1;
-            for (std::uint32_t member = 0; member < ranks(); ++member) {
-                links += half[member] == 0 && reaches(rank, member) ? 1 : 0;
-            }
-            if (half[rank] == 1 && links > best_links) {
-                best = rank;
-                best_links = links;
-            }
-        }
-        half[best] = 0;
-    }
-    return half;
+    return all_reach_all() ? std::vector<std::uint32_t>() : find_halves(widths_of(*this));
 }
 
 }  // namespace rondo

@@ -23,8 +23,8 @@ public:
     }
     bool all_reach_all() const;
 
-    /// The ranks in an order in which each reaches the next, and the last the first, if there is
-    /// one; otherwise 0, 1, 2...
+    /// The ranks in an order in which each reaches the next, and the last the first, if a bounded
+    /// search finds one; otherwise any.
     std::vector<std::uint32_t> ring_order() const;
     /// Two halves for hierarchical copies: ranks that reach each other stay together. Empty when
     /// the order of ranks is as good as any.

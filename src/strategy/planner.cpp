@@ -91,7 +91,7 @@ bool Planner::is_one_memory() const {
 }
 
 const std::vector<std::uint32_t>& Planner::ring_order() const {
-    if (order_.empty()) order_ = find_ring_order(routing_);
+    if (order_.empty()) order_ = find_ring_order(HopWidths(routing_));
     return order_;
 }
 
@@ -128,7 +128,7 @@ const Routing& Planner::routing_for(const Task& task, const Strategy& strategy) 
 }
 
 void Planner::complete(Problem& problem, const Strategy& strategy) const {
-    if (halves_.empty()) halves_ = find_halves(routing_);
+    if (halves_.empty()) halves_ = find_halves(HopWidths(routing_));
     problem.order = ring_order();
     problem.halves = halves_;
     if (strategy.kind() == Strategy::Kind::forest) {

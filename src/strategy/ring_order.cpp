@@ -14,31 +14,21 @@ constexpr int most_steps = 100'000;
 
 class Search {
 public:
-    explicit Search(const Routing& routing) : ranks_(routing.ranks()), used_(ranks_) {
-        width_.resize(ranks_ * ranks_);
-        for (std::uint32_t a = 0; a < ranks_; ++a) {
-            for (std::uint32_t b = 0; b < ranks_; ++b) {
-                if (a != b) width_[a * ranks_ + b] = routing.bandwidth(a, b);
-            }
-        }
+    explicit Search(const HopWidths& width) : ranks_(width.ranks()), width_(width), used_(ranks_) {
         for (std::uint32_t a = 0; a < ranks_; ++a) {
             next_.emplace_back();
             for (std::uint32_t b = 0; b < ranks_; ++b) {
                 if (a != b) next_.back().push_back(b);
             }
             std::ranges::stable_sort(next_.back(), std::greater<>(),
-                                     [&](std::uint32_t b) { return width(a, b); });
+                                     [&](std::uint32_t b) { return width_(a, b); });
         }
-    }
-
-    double width(std::uint32_t a, std::uint32_t b) const {
-        return std::min(width_[a * ranks_ + b], width_[b * ranks_ + a]);
     }
 
     std::set<double, std::greater<>> widths() const {
         std::set<double, std::greater<>> result;
         for (std::uint32_t a = 0; a < ranks_; ++a) {
-            for (std::uint32_t b = a + 1; b < ranks_; ++b) result.insert(width(a, b));
+            for (std::uint32_t b = a + 1; b < ranks_; ++b) result.insert(width_(a, b));
         }
         return result;
     }
@@ -55,10 +45,10 @@ public:
 
 private:
     bool extend() {
-        if (order_.size() == ranks_) return width(order_.back(), 0) >= least_;
+        if (order_.size() == ranks_) return width_(order_.back(), 0) >= least_;
         const std::uint32_t last = order_.back();
         for (const std::uint32_t next : next_[last]) {
-            if (++steps_ > most_steps || width(last, next) < least_) return false;
+            if (++steps_ > most_steps || width_(last, next) < least_) return false;
             if (used_[next]) continue;
             order_.push_back(next);
             used_[next] = true;
@@ -69,8 +59,8 @@ private:
         return false;
     }
 
-    const std::size_t ranks_;
-    std::vector<double> width_;
+    const std::uint32_t ranks_;
+    const HopWidths& width_;
     std::vector<std::vector<std::uint32_t>> next_;  ///< the others, widest first
     std::vector<bool> used_;
     std::vector<std::uint32_t> order_;
@@ -80,20 +70,28 @@ private:
 
 }  // namespace
 
-std::vector<std::uint32_t> find_ring_order(const Routing& routing) {
-    std::vector<std::uint32_t> order(routing.ranks());
+HopWidths::HopWidths(const Routing& routing) : HopWidths(routing.ranks()) {
+    for (std::uint32_t a = 0; a < ranks_; ++a) {
+        for (std::uint32_t b = 0; b < ranks_; ++b) {
+            if (a != b) set(a, b, routing.bandwidth(a, b));
+        }
+    }
+}
+
+std::vector<std::uint32_t> find_ring_order(const HopWidths& widths) {
+    std::vector<std::uint32_t> order(widths.ranks());
     std::iota(order.begin(), order.end(), 0u);
-    if (routing.ranks() < 3) return order;
-    Search search(routing);
+    if (widths.ranks() < 3) return order;
+    Search search(widths);
     for (const double least : search.widths()) {
         if (search.run(least)) return search.order();
     }
     return order;
 }
 
-std::vector<std::uint32_t> find_halves(const Routing& routing) {
+std::vector<std::uint32_t> find_halves(const HopWidths& widths) {
     // Grow one half from rank 0 by whoever is joined best to those already in it.
-    const std::uint32_t ranks = routing.ranks();
+    const std::uint32_t ranks = widths.ranks();
     std::vector<std::uint32_t> half(ranks, 1);
     half[0] = 0;
     for (std::uint32_t size = 1; size < ranks / 2; ++size) {
@@ -103,7 +101,7 @@ std::vector<std::uint32_t> find_halves(const Routing& routing) {
             if (half[rank] == 0) continue;
             double width = 0;
             for (std::uint32_t member = 0; member < ranks; ++member) {
-                if (half[member] == 0) width += routing.bandwidth(rank, member);
+                if (half[member] == 0) width += widths(rank, member);
             }
             if (width > best_width) {
                 best = rank;
