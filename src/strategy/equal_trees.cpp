@@ -184,7 +184,8 @@ struct Attempt {
 
 /// Counts and weights that have enough room in all, the heaviest first.
 std::vector<Attempt> attempts(const Room& room, double whole, std::uint32_t ranks,
-                              std::uint32_t most, double least) {
+                              const EqualTreesOptions& options) {
+    const std::uint32_t most = options.most;
     std::set<double> weights;
     for (const auto& [ends, width] : room) {
         for (std::uint32_t parts = 1; parts <= most; ++parts) weights.insert(width / parts);
@@ -195,32 +196,33 @@ std::vector<Attempt> attempts(const Room& room, double whole, std::uint32_t rank
         for (const auto& [ends, width] : room) edges += places(width, weight, most);
         for (std::uint32_t count = std::min(most, edges / (ranks - 1)); count >= 1; --count) {
             const double sum = count * weight;
-            if (sum < least * whole) break;
+            if (sum < options.least * whole) break;
             const bool most_are_used = 4 * (most / count * count) >= 3 * most;
             if (most_are_used && sum <= whole * (1 + 1e-9)) result.push_back({sum, weight, count});
         }
     }
-    std::ranges::sort(result, [whole](const Attempt& a, const Attempt& b) {
-        // Within one in two hundred fewer trees are better.
+    std::ranges::sort(result, [&](const Attempt& a, const Attempt& b) {
+        // Within one in two hundred the number of trees decides.
         const auto rough = [whole](const Attempt& it) {
             return static_cast<int>(it.whole / whole * 200);
         };
         if (rough(a) != rough(b)) return rough(a) > rough(b);
-        return a.count != b.count ? a.count < b.count : a.whole > b.whole;
+        if (a.count != b.count) return options.many == (a.count > b.count);
+        return a.whole > b.whole;
     });
     return result;
 }
 
 }  // namespace
 
-std::vector<WeightedTree> equal_trees(const std::vector<WeightedTree>& trees, std::uint32_t most,
-                                      double least) {
+std::vector<WeightedTree> equal_trees(const std::vector<WeightedTree>& trees,
+                                      const EqualTreesOptions& options) {
     constexpr std::size_t most_attempts = 40;
     const auto ranks = static_cast<std::uint32_t>(trees.front().parents.size());
     double whole = 0;
     for (const WeightedTree& tree : trees) whole += tree.weight;
     const Room room = room_of(trees);
-    const std::vector<Attempt> list = attempts(room, whole, ranks, most, least);
+    const std::vector<Attempt> list = attempts(room, whole, ranks, options);
     for (std::size_t i = 0; i < std::min(list.size(), most_attempts); ++i) {
         const auto& [sum, weight, count] = list[i];
         Union packing(ranks, count, first_edges(trees, room, weight, count));

@@ -1,4 +1,4 @@
-// Few trees of one weight in place of many of different weights.
+// Trees of one weight in place of many of different weights.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,17 @@
 
 namespace rondo {
 
+struct EqualTreesOptions {
+    std::uint32_t most = 1;  ///< trees
+    double least = 0;        ///< of the given trees' whole weight
+    /// Among sets that are about as heavy: many trees, or few.
+    bool many = false;
+};
+
 /// Trees of equal weight, so many that repeating them makes nearly `most`, that load no pair of
 /// ranks more than `trees` do, as heavy in all as was found; rooted in their middle. For trees
-/// whose edges carry the same both ways. Empty when less than `least` of the trees' whole weight
-/// would be left.
-std::vector<WeightedTree> equal_trees(const std::vector<WeightedTree>& trees, std::uint32_t most,
-                                      double least);
+/// whose edges carry the same both ways. Empty when less than `least` would be left.
+std::vector<WeightedTree> equal_trees(const std::vector<WeightedTree>& trees,
+                                      const EqualTreesOptions& options);
 
 }  // namespace rondo

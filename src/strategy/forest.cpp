@@ -406,8 +406,12 @@ Schedule build_forest_schedule(const Strategy& strategy, const Problem& problem)
     const bool pulls = have_busy_ranks(trees);
     if (problem.collective == Collective::all_reduce && !pulls && problem.lanes > 1) {
         const bool apart = problem.units_per_lane == 0;
-        const auto equal =
-            equal_trees(trees, apart ? problem.lanes / 2 : problem.lanes, least_equal);
+        // Apart, those who share a link should be at different places of their chunks, which lanes
+        // of one tree never are: all of them stand still before their flags at the same time.
+        // Together, more trees are more to wait for.
+        const auto equal = equal_trees(trees, {.most = apart ? problem.lanes / 2 : problem.lanes,
+                                               .least = least_equal,
+                                               .many = apart});
         if (!equal.empty()) {
             return apart ? build_apart(strategy, problem, equal)
                          : build_together(strategy, problem, equal, false);
