@@ -36,6 +36,7 @@ struct PlanKey {
     std::uint32_t depth = 2;
     std::uint64_t slot_bytes = 0;
     std::uint32_t units_per_lane = 0;
+    bool leaves_push = false;
 
     bool operator==(const PlanKey& other) const;
     std::uint64_t hash() const;

@@ -71,7 +71,7 @@ bool PlanKey::operator==(const PlanKey& other) const {
     return collective == other.collective && strategy == other.strategy &&
            schedule == other.schedule && root == other.root && lanes == other.lanes &&
            depth == other.depth && slot_bytes == other.slot_bytes &&
-           units_per_lane == other.units_per_lane &&
+           units_per_lane == other.units_per_lane && leaves_push == other.leaves_push &&
            std::ranges::equal(destinations, other.destinations) &&
            std::ranges::equal(counts, other.counts);
 }
@@ -82,7 +82,7 @@ std::uint64_t PlanKey::hash() const {
          {static_cast<std::uint64_t>(collective), static_cast<std::uint64_t>(strategy.kind()),
           std::uint64_t{strategy.arity()}, std::uint64_t{schedule}, std::uint64_t{root},
           std::uint64_t{lanes}, std::uint64_t{depth}, slot_bytes, std::uint64_t{units_per_lane},
-          std::uint64_t{destinations.size()}}) {
+          std::uint64_t{leaves_push}, std::uint64_t{destinations.size()}}) {
         hash.add(value);
     }
     for (const std::uint32_t rank : destinations) hash.add(rank);
@@ -128,6 +128,7 @@ PlanKey Core::key_of(const Call& call) const {
         key.lanes = tuning.lanes != 0 ? tuning.lanes : decision.cutting.lanes;
         key.depth = tuning.depth != 0 ? tuning.depth : decision.cutting.depth;
         key.units_per_lane = decision.cutting.units_per_lane;
+        key.leaves_push = decision.cutting.leaves_push;
         key.slot_bytes = tuning.slot_bytes != 0 ? tuning.slot_bytes : decision.cutting.slot_bytes;
         return key;
     }
@@ -156,7 +157,8 @@ Schedule Core::build_schedule(const PlanKey& key) const {
                     .halves = machine_.halves(),
                     .lanes = key.lanes,
                     .depth = key.depth,
-                    .units_per_lane = key.units_per_lane};
+                    .units_per_lane = key.units_per_lane,
+                    .leaves_push = key.leaves_push};
     if (key.strategy.kind() == Strategy::Kind::reduction_to_one_device) {
         for (std::uint32_t rank = 0; rank < machine_.ranks(); ++rank) {
             if (machine_.device(rank).value() == key.strategy.device()) problem.centre = rank;

@@ -37,8 +37,12 @@ struct Problem {
     std::vector<WeightedTree> trees = {};
     std::uint32_t lanes = 1;  ///< blocks per rank; 1 also merges phases, for small messages
     std::uint32_t depth = 2;  ///< slots of a channel
-    /// forest: units per pair of lanes, which then serve several trees. 0: as few as can be.
+    /// forest: units per pair of lanes, which then serve several trees. 0: trees have lanes of
+    /// their own where there are enough.
     std::uint32_t units_per_lane = 0;
+    /// forest, trees with lanes of their own: leaves send their inputs, which takes lanes but lets
+    /// these run ahead. Else their parents read them.
+    bool leaves_push = false;
 };
 
 /// Throws InvalidArgument for a problem that makes no sense, Unsupported where the strategy can't

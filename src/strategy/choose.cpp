@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "strategy/planner.hpp"
+#include "strategy/trials.hpp"
 
 namespace rondo {
 namespace {
@@ -15,22 +15,21 @@ std::string time_text(double seconds) {
 }
 
 /// Those that can be done first, the fastest first; equal ones stay in their order.
-void sort_by_time(std::vector<Candidate>& candidates) {
-    std::ranges::stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
-        if (a.problem.empty() != b.problem.empty()) return a.problem.empty();
-        return a.seconds < b.seconds;
-    });
+bool is_better(const Candidate& a, const Candidate& b) {
+    if (a.problem.empty() != b.problem.empty()) return a.problem.empty();
+    return a.seconds < b.seconds;
 }
 
-/// The best way to cut each strategy.
-void keep_best(std::vector<Candidate>& candidates) {
+/// The best way to cut each strategy, the best strategy first.
+std::vector<Candidate> best_of_each(std::vector<Candidate> candidates) {
+    std::ranges::stable_sort(candidates, is_better);
     std::vector<Candidate> best;
     for (Candidate& candidate : candidates) {
         const bool known = std::ranges::any_of(
             best, [&](const Candidate& other) { return other.strategy == candidate.strategy; });
         if (!known) best.push_back(std::move(candidate));
     }
-    candidates = std::move(best);
+    return best;
 }
 
 /// What can be faster than the best by less than this is not simulated.
@@ -78,37 +77,39 @@ std::uint64_t size_class(std::uint64_t bytes) {
     return (bytes + step - 1) / step * step;
 }
 
-void Planner::evaluate(const Task& task, std::vector<Candidate>& candidates, bool all) const {
-    for (Candidate& candidate : candidates) {
-        if (!candidate.problem.empty()) continue;
-        try {
-            candidate.seconds = least_seconds(schedule(task, candidate),
-                                              routing_for(task, candidate.strategy), task.bytes);
-        } catch (const Error& error) {
-            candidate.problem = error.what();
-        }
+std::vector<Candidate> Planner::evaluate(const Task& task, std::vector<Trial> trials, bool all) {
+    for (auto& [candidate, simulator] : trials) {
+        if (simulator != nullptr) candidate.seconds = simulator->least_seconds(task.bytes);
     }
-    sort_by_time(candidates);
+    std::ranges::stable_sort(trials, is_better, &Trial::candidate);
     double best = 1e300;
-    for (Candidate& candidate : candidates) {
-        if (!candidate.problem.empty()) continue;
-        if (!all && candidate.seconds >= best * worth_looking) continue;
-        candidate.seconds = simulate(task, candidate).seconds;
-        candidate.simulated = true;
-        best = std::min(best, candidate.seconds);
+    std::vector<Candidate> result;
+    for (auto& [candidate, simulator] : trials) {
+        if (simulator != nullptr && (all || candidate.seconds < best * worth_looking)) {
+            const Simulation run = simulator->run({.bytes = task.bytes,
+                                                   .slot_bytes = candidate.cutting.slot_bytes,
+                                                   .most_seconds = all ? 1e300 : best});
+            candidate.seconds = run.seconds;
+            candidate.simulated = !run.gave_up;
+            best = std::min(best, run.seconds);
+        }
+        result.push_back(std::move(candidate));
     }
     // What was not simulated is not better than the best that was.
-    for (Candidate& candidate : candidates) {
-        if (!candidate.simulated)
+    for (Candidate& candidate : result) {
+        if (!candidate.simulated && candidate.problem.empty()) {
             candidate.seconds = std::max(candidate.seconds, best * (1 + 1e-9));
+        }
     }
-    sort_by_time(candidates);
-    keep_best(candidates);
+    return best_of_each(std::move(result));
 }
 
 Choice Planner::choose(const Task& task, bool all) const {
-    Choice choice{.candidates = candidates(task)};
-    evaluate(task, choice.candidates, all);
+    std::vector<Trial> list;
+    for (const Strategy& strategy : strategies(task)) {
+        for (Trial& trial : trials(strategy, task)) list.push_back(std::move(trial));
+    }
+    Choice choice{.candidates = evaluate(task, std::move(list), all)};
     if (!choice.chosen().problem.empty()) {
         throw InvalidArgument(fmt::format("no strategy can do it: {}", choice.chosen().problem));
     }
@@ -117,8 +118,7 @@ Choice Planner::choose(const Task& task, bool all) const {
 }
 
 Choice Planner::choose(const Task& task, const Strategy& strategy) const {
-    Choice choice{.candidates = cuttings(strategy, task)};
-    evaluate(task, choice.candidates, false);
+    Choice choice{.candidates = evaluate(task, trials(strategy, task), false)};
     if (!choice.chosen().problem.empty()) throw InvalidArgument(choice.chosen().problem);
     choice.reason = fmt::format("{} was asked for.", to_string(strategy));
     return choice;

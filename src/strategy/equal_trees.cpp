@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "strategy/reshape_trees.hpp"
+
 namespace rondo {
 namespace {
 
@@ -149,38 +151,78 @@ std::vector<Edge> first_edges(const std::vector<WeightedTree>& trees, const Room
     return edges;
 }
 
-/// The same edges with the root where the tree is least deep.
-WeightedTree rooted_in_the_middle(const std::vector<Edge>& edges, std::uint32_t tree,
-                                  std::uint32_t ranks, double weight) {
-    WeightedTree best;
-    std::uint32_t best_depth = nothing;
-    for (std::uint32_t root = 0; root < ranks; ++root) {
-        WeightedTree candidate{std::vector<std::uint32_t>(ranks, nothing), weight};
-        candidate.parents[root] = root;
+/// Roots trees one after the other: where they are least deep, unless the root would fold many
+/// parts; of several such ranks, where most stood between others so far, because a root needs one
+/// lane where those need two.
+class Rooter {
+public:
+    explicit Rooter(std::uint32_t ranks) : between_(ranks) {}
+
+    WeightedTree rooted(const TreeEdges& edges, double weight) {
+        const auto ranks = static_cast<std::uint32_t>(between_.size());
+        WeightedTree best;
+        std::pair<std::uint32_t, std::int64_t> best_cost{nothing, 0};
+        for (std::uint32_t root = 0; root < ranks; ++root) {
+            auto [tree, depth] = with_root(edges, root);
+            const auto parts = 1 + static_cast<std::uint32_t>(
+                                       std::ranges::count_if(edges, [root](const auto& edge) {
+                                           return edge.first == root || edge.second == root;
+                                       }));
+            const std::uint32_t excess = std::max(parts, few_parts_to_fold) - few_parts_to_fold;
+            const std::pair cost{depth + 2 * excess, -std::int64_t{between_[root]}};
+            if (cost >= best_cost) continue;
+            best_cost = cost;
+            best = {std::move(tree), weight};
+        }
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            const auto children = std::ranges::count(best.parents, rank);
+            if (best.parents[rank] != rank && children > 0) ++between_[rank];
+        }
+        return best;
+    }
+
+private:
+    /// The parents, and hops to the farthest rank.
+    std::pair<std::vector<std::uint32_t>, std::uint32_t> with_root(const TreeEdges& edges,
+                                                                   std::uint32_t root) const {
+        std::vector<std::uint32_t> parents(between_.size(), nothing);
+        parents[root] = root;
         std::vector<std::pair<std::uint32_t, std::uint32_t>> queue{{root, 0}};
         for (std::size_t i = 0; i < queue.size(); ++i) {
             const auto [rank, depth] = queue[i];
-            for (const Edge& edge : edges) {
-                if (edge.tree != tree || (edge.a != rank && edge.b != rank)) continue;
-                const std::uint32_t next = edge.a == rank ? edge.b : edge.a;
-                if (candidate.parents[next] != nothing) continue;
-                candidate.parents[next] = rank;
+            for (const auto& [a, b] : edges) {
+                if (a != rank && b != rank) continue;
+                const std::uint32_t next = a == rank ? b : a;
+                if (parents[next] != nothing) continue;
+                parents[next] = rank;
                 queue.emplace_back(next, depth + 1);
             }
         }
-        if (queue.back().second < best_depth) {
-            best_depth = queue.back().second;
-            best = std::move(candidate);
-        }
+        return {std::move(parents), queue.back().second};
     }
-    return best;
-}
+
+    std::vector<std::uint32_t> between_;  ///< trees in which the rank has a parent and children
+};
 
 struct Attempt {
     double whole = 0;  ///< count * weight
     double weight = 0;
     std::uint32_t count = 0;
 };
+
+std::vector<WeightedTree> shaped_trees(const std::vector<Edge>& edges, const Attempt& attempt,
+                                       std::uint32_t ranks) {
+    std::vector<TreeEdges> trees(attempt.count);
+    TreeEdges spare;
+    for (const Edge& edge : edges) {
+        (edge.tree == nothing ? spare : trees[edge.tree]).emplace_back(edge.a, edge.b);
+    }
+    reshape_trees(trees, std::move(spare), ranks);
+    std::vector<WeightedTree> result;
+    Rooter rooter(ranks);
+    for (const TreeEdges& tree : trees) result.push_back(rooter.rooted(tree, attempt.weight));
+    return result;
+}
 
 /// Counts and weights that have enough room in all, the heaviest first.
 std::vector<Attempt> attempts(const Room& room, double whole, std::uint32_t ranks,
@@ -197,7 +239,7 @@ std::vector<Attempt> attempts(const Room& room, double whole, std::uint32_t rank
         for (std::uint32_t count = std::min(most, edges / (ranks - 1)); count >= 1; --count) {
             const double sum = count * weight;
             if (sum < options.least * whole) break;
-            const bool most_are_used = 4 * (most / count * count) >= 3 * most;
+            const bool most_are_used = options.many || 4 * (most / count * count) >= 3 * most;
             if (most_are_used && sum <= whole * (1 + 1e-9)) result.push_back({sum, weight, count});
         }
     }
@@ -224,14 +266,11 @@ std::vector<WeightedTree> equal_trees(const std::vector<WeightedTree>& trees,
     const Room room = room_of(trees);
     const std::vector<Attempt> list = attempts(room, whole, ranks, options);
     for (std::size_t i = 0; i < std::min(list.size(), most_attempts); ++i) {
-        const auto& [sum, weight, count] = list[i];
-        Union packing(ranks, count, first_edges(trees, room, weight, count));
+        Union packing(ranks, list[i].count,
+                      first_edges(trees, room, list[i].weight, list[i].count));
         if (!packing.run()) continue;
-        std::vector<WeightedTree> result;
-        for (std::uint32_t tree = 0; tree < count; ++tree) {
-            result.push_back(rooted_in_the_middle(packing.edges(), tree, ranks, weight));
-        }
-        return result;
+        auto result = shaped_trees(packing.edges(), list[i], ranks);
+        if (!options.accept || options.accept(result)) return result;
     }
     return {};
 }

@@ -324,20 +324,86 @@ void add_unit(ScheduleBuilder& builder, const Tree& tree, std::uint32_t unit,
     }
 }
 
-/// Trees of one weight, each with lanes of its own: nobody waits for another tree. As many lanes
-/// down as up, because links are shared by the number of those who use them.
+/// Lanes of their own for everything that moves, at each rank. What only waits for the end shares
+/// the rank's last lane, because nobody waits for that in turn. The way down has lanes like the way
+/// up: links are shared by the number of those who use them.
+class OwnLanes {
+public:
+    OwnLanes(std::uint32_t ranks, bool leaves_push)
+        : leaves_push_(leaves_push), used_(ranks), up_(ranks), down_(ranks) {}
+
+    void take(const Tree& tree) {
+        for (std::uint32_t rank = 0; rank < used_.size(); ++rank) {
+            const bool leaf = tree.folds[rank].size() == 1;
+            up_[rank].push_back(leaf && !leaves_push_ ? shared : used_[rank]++);
+            down_[rank].push_back(leaf || rank == tree.root ? shared : used_[rank]++);
+        }
+    }
+
+    /// Lanes of the rank that needs most.
+    std::uint32_t most() const { return *std::ranges::max_element(used_) + 1; }
+
+    std::uint32_t up(std::uint32_t rank, std::uint32_t unit) const {
+        return up_[rank][unit] == shared ? used_[rank] : up_[rank][unit];
+    }
+    std::uint32_t down(std::uint32_t rank, std::uint32_t unit) const {
+        return down_[rank][unit] == shared ? used_[rank] : down_[rank][unit];
+    }
+
+private:
+    static constexpr std::uint32_t shared = UINT32_MAX;
+
+    const bool leaves_push_;
+    std::vector<std::uint32_t> used_;             ///< of each rank, without the shared one
+    std::vector<std::vector<std::uint32_t>> up_;  ///< by rank, then unit
+    std::vector<std::vector<std::uint32_t>> down_;
+};
+
+/// How often trees can be repeated so that each still has lanes of its own.
+std::uint32_t times_apart(const std::vector<WeightedTree>& trees, const Problem& problem) {
+    OwnLanes own(problem.ranks, problem.leaves_push);
+    for (const WeightedTree& tree : trees) own.take(folds_of(tree));
+    return (problem.lanes - 1) / std::max(1u, own.most() - 1);
+}
+
+/// Trees of one weight, each with lanes of its own: nobody waits for another tree.
 Schedule build_apart(const Strategy& strategy, const Problem& problem,
-                     const std::vector<WeightedTree>& trees) {
-    const auto count = static_cast<std::uint32_t>(trees.size());
-    const std::uint32_t units = count * std::max(1u, problem.lanes / 2 / count);
+                     const std::vector<WeightedTree>& equal) {
+    const auto count = static_cast<std::uint32_t>(equal.size());
+    const std::uint32_t units = count * times_apart(equal, problem);
+    std::vector<Tree> trees;
+    for (const WeightedTree& tree : equal) trees.push_back(folds_of(tree));
+    OwnLanes lanes(problem.ranks, problem.leaves_push);
+    for (std::uint32_t unit = 0; unit < units; ++unit) lanes.take(trees[unit % count]);
     Schedule start = start_schedule(strategy, problem);
     cut_evenly(start, units);
     ScheduleBuilder builder(std::move(start), problem.depth);
+    std::vector<std::uint32_t> up(problem.ranks);
+    std::vector<std::uint32_t> down(problem.ranks);
     for (std::uint32_t unit = 0; unit < units; ++unit) {
-        add_unit(builder, folds_of(trees[unit % count]), unit,
-                 {.up = 2 * unit, .down = 2 * unit + 1});
+        for (std::uint32_t rank = 0; rank < problem.ranks; ++rank) {
+            up[rank] = lanes.up(rank, unit);
+            down[rank] = lanes.down(rank, unit);
+        }
+        add_unit(builder, trees[unit % count], unit,
+                 {.pull_leaves = !problem.leaves_push, .up_at = up, .down_at = down});
     }
     return builder.take();
+}
+
+/// Equal trees as they are best for lanes of their own, or for lanes that serve several of them.
+/// Apart, those who share a link should be at different places of their chunks, which lanes of one
+/// tree never are: all of them stand still before their flags at the same time. Together, more
+/// trees are more to wait for.
+std::vector<WeightedTree> find_equal_trees(const Problem& problem,
+                                           const std::vector<WeightedTree>& trees, bool apart) {
+    EqualTreesOptions options{.most = problem.lanes, .least = least_equal, .many = apart};
+    if (apart) {
+        options.accept = [&problem](const std::vector<WeightedTree>& equal) {
+            return times_apart(equal, problem) > 0;
+        };
+    }
+    return equal_trees(trees, options);
 }
 
 /// The lanes of every rank and unit: result[rank].
@@ -406,12 +472,7 @@ Schedule build_forest_schedule(const Strategy& strategy, const Problem& problem)
     const bool pulls = have_busy_ranks(trees);
     if (problem.collective == Collective::all_reduce && !pulls && problem.lanes > 1) {
         const bool apart = problem.units_per_lane == 0;
-        // Apart, those who share a link should be at different places of their chunks, which lanes
-        // of one tree never are: all of them stand still before their flags at the same time.
-        // Together, more trees are more to wait for.
-        const auto equal = equal_trees(trees, {.most = apart ? problem.lanes / 2 : problem.lanes,
-                                               .least = least_equal,
-                                               .many = apart});
+        const auto equal = find_equal_trees(problem, trees, apart);
         if (!equal.empty()) {
             return apart ? build_apart(strategy, problem, equal)
                          : build_together(strategy, problem, equal, false);

@@ -30,6 +30,7 @@ struct Cutting {
     std::uint32_t depth = 2;
     std::uint64_t slot_bytes = 0;
     std::uint32_t units_per_lane = 0;  ///< see Problem
+    bool leaves_push = false;          ///< the same
 
     bool operator==(const Cutting&) const = default;
 };
@@ -38,7 +39,7 @@ struct Candidate {
     Strategy strategy = {};
     Cutting cutting = {};
     double seconds = 0;
-    /// False: `seconds` is what the busiest link alone needs, which is too much already.
+    /// False: it takes `seconds` or more, which is too much already.
     bool simulated = false;
     std::string problem = {};  ///< why it can't be done here; then seconds is 0
 };
@@ -78,11 +79,15 @@ public:
     /// Every way to cut the task for one strategy.
     std::vector<Candidate> cuttings(const Strategy& strategy, const Task& task) const;
 
+    /// The ways that the strategy's traffic takes.
+    const Routing& routing_for(const Task& task, const Strategy& strategy) const;
+
     Schedule schedule(const Task& task, const Candidate& candidate) const;
     Simulation simulate(const Task& task, const Candidate& candidate, bool timeline = false) const;
 
     /// The fastest by simulation. Candidates whose links alone take longer than the best are not
-    /// simulated, unless `all`. Throws InvalidArgument when nothing can do it.
+    /// simulated, and no simulation goes on beyond the best, unless `all`. Throws InvalidArgument
+    /// when nothing can do it.
     Choice choose(const Task& task, bool all = false) const;
     /// The best way to cut the task for this strategy. Throws InvalidArgument when it can't do it.
     Choice choose(const Task& task, const Strategy& strategy) const;
@@ -93,10 +98,13 @@ public:
 
 private:
     struct Trees;
+    struct Trial;
 
     const Trees& trees(Collective collective, std::uint32_t root) const;
-    const Routing& routing_for(const Task& task, const Strategy& strategy) const;
-    void evaluate(const Task& task, std::vector<Candidate>& candidates, bool all) const;
+    std::vector<Strategy> strategies(const Task& task) const;
+    std::vector<Trial> trials(const Strategy& strategy, const Task& task) const;
+    /// The best of each strategy.
+    static std::vector<Candidate> evaluate(const Task& task, std::vector<Trial> trials, bool all);
 
     Routing routing_;
     mutable std::vector<std::uint32_t> order_;

@@ -73,6 +73,9 @@ TEST_P(VerifyStrategies, ForestsOfAnyTreesAreProved) {
                     problem.units_per_lane = units_per_lane;
                     expect_verified(Strategy::forest(), problem);
                 }
+                problem.units_per_lane = 0;
+                problem.leaves_push = true;
+                expect_verified(Strategy::forest(), problem);
             }
         }
     }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <utility>
 
 namespace rondo::simulation {
 namespace {
@@ -33,10 +34,23 @@ struct Start {
 
 struct Transfer {
     std::uint32_t lane = 0;
+    std::uint32_t kind = 0;
     double began = 0;
-    double left = 0;  ///< bytes, at the time of the last distribution
+    double since = 0;  ///< `left` and `rate` hold from here on
+    double left = 0;   ///< bytes
     double rate = 0;
+    double end = 0;
 };
+
+/// The chunks between these are in the middle.
+std::pair<std::size_t, std::size_t> middle(std::size_t chunks) {
+    return {chunks / 4, 3 * chunks / 4};
+}
+
+double period(const std::vector<double>& ends) {
+    const auto [first, last] = middle(ends.size());
+    return (ends[last] - ends[first]) / static_cast<double>(last - first);
+}
 
 class Engine {
 public:
@@ -45,13 +59,17 @@ public:
           options_(options),
           bytes_(bytes),
           units_(options.chunks == 0 ? 0 : bytes.size() / options.chunks),
-          lanes_(model.lanes.size()),
-          arrivals_(model.flags.size()),
-          sharing_(model.capacities) {
+          lanes_(model.lanes()),
+          seen_(model.flags.size()),
+          sharing_(model.capacities, model.demands),
+          lanes_left_(options.chunks, static_cast<std::uint32_t>(model.lanes())) {
         result_.chunk_ends.resize(options.chunks);
-        for (std::size_t flag = 0; flag < arrivals_.size(); ++flag) {
-            arrivals_[flag].reserve(model.flags[flag].per_chunk * options.chunks);
+        std::size_t arrivals = 0;
+        for (const ModelFlag& flag : model.flags) {
+            first_arrival_.push_back(arrivals);
+            arrivals += std::size_t{flag.per_chunk} * options.chunks;
         }
+        arrivals_.resize(arrivals);
     }
 
     EngineResult run() {
@@ -62,6 +80,11 @@ public:
         while (!starts_.empty() || !transfers_.empty()) {
             handle_batch();
             distribute();
+            if (at_least_ + tail_seconds_ > options_.most_seconds) {
+                result_.gave_up = true;
+                result_.at_least = at_least_ + tail_seconds_;
+                return std::move(result_);
+            }
         }
         result_.stuck = std::ranges::any_of(
             lanes_, [](const LaneState& lane) { return lane.missing != nobody; });
@@ -69,111 +92,118 @@ public:
     }
 
 private:
-    const ModelStep& step_of(std::uint32_t lane) const {
-        return model_.lanes[lane][lanes_[lane].step];
+    const ModelStep* step_of(std::uint32_t lane) const {
+        return &model_.steps[model_.first_step[lane] + lanes_[lane].step];
     }
 
     /// Begins the step that the lane is at as soon as all its flags are there.
     void try_start(std::uint32_t lane) {
         LaneState& state = lanes_[lane];
-        const ModelStep& step = step_of(lane);
+        const ModelStep* const step = step_of(lane);
         double ready = state.free_at;
-        for (const ModelWait& wait : step.waits) {
+        for (std::uint32_t i = step->first_wait; i < step[1].first_wait; ++i) {
+            const ModelWait& wait = model_.waits[i];
             const std::int64_t wanted =
                 std::int64_t{model_.flags[wait.flag].per_chunk} * state.chunk + wait.offset;
             if (wanted <= 0) continue;
-            const auto& seen = arrivals_[wait.flag];
-            if (static_cast<std::int64_t>(seen.size()) < wanted) {
+            if (seen_[wait.flag] < wanted) {
                 state.missing = wait.flag;
                 state.wanted = wanted;
                 return;
             }
-            ready = std::max(ready, seen[static_cast<std::size_t>(wanted) - 1]);
+            ready = std::max(ready, arrival(wait.flag, wanted));
         }
         state.missing = nobody;
         state.ready = ready;
-        starts_.push({ready + step.read_seconds, lane});
+        starts_.push({ready + model_.kinds[step->kind].read_seconds, lane});
+    }
+
+    /// When the flag was seen to have this value.
+    double& arrival(std::uint32_t flag, std::int64_t value) {
+        return arrivals_[first_arrival_[flag] + static_cast<std::size_t>(value) - 1];
     }
 
     /// The lane stands before a step, or behind the last of a chunk.
     void next_step(std::uint32_t lane) {
         LaneState& state = lanes_[lane];
-        while (state.step == model_.lanes[lane].size()) {
-            double& end = result_.chunk_ends[state.chunk];
-            end = std::max(end, state.free_at);
+        while (model_.first_step[lane] + state.step == model_.first_step[lane + 1]) {
+            end_chunk(state);
             state.step = 0;
             if (++state.chunk == options_.chunks) return;
         }
         try_start(lane);
     }
 
+    void end_chunk(const LaneState& state) {
+        double& end = result_.chunk_ends[state.chunk];
+        end = std::max(end, state.free_at);
+        if (--lanes_left_[state.chunk] == 0 && state.chunk == middle(options_.chunks).second &&
+            options_.chunks < options_.all_chunks) {
+            tail_seconds_ = period(result_.chunk_ends) * (options_.all_chunks - options_.chunks);
+        }
+    }
+
+    void post(std::uint32_t flag, double time) {
+        const std::int64_t value = ++seen_[flag];
+        // What is written later is seen later.
+        arrival(flag, value) = value == 1 ? time : std::max(time, arrival(flag, value - 1));
+        const std::uint32_t waiter = model_.flags[flag].waiter;
+        if (lanes_[waiter].missing == flag && value >= lanes_[waiter].wanted) try_start(waiter);
+    }
+
     void end_step(std::uint32_t lane, double time) {
         LaneState& state = lanes_[lane];
-        const ModelStep& step = step_of(lane);
-        const double end = time + step.fence_seconds;
+        const ModelStep* const step = step_of(lane);
+        const double end = time + model_.kinds[step->kind].fence_seconds;
         if (options_.timeline) {
             result_.steps.push_back(
                 {lane, state.step, state.chunk, state.ready, end, bytes_of(lane)});
         }
         state.free_at = end;
         ++state.step;
-        for (const std::uint32_t flag : step.signals) {
-            auto& seen = arrivals_[flag];
-            const double arrival = end + model_.flags[flag].seconds;
-            // What is written later is seen later.
-            seen.push_back(seen.empty() ? arrival : std::max(arrival, seen.back()));
-            const std::uint32_t waiter = model_.flags[flag].waiter;
-            if (lanes_[waiter].missing == flag &&
-                static_cast<std::int64_t>(seen.size()) >= lanes_[waiter].wanted) {
-                try_start(waiter);
-            }
+        for (std::uint32_t i = step->first_signal; i < step[1].first_signal; ++i) {
+            post(model_.signals[i], end + model_.flags[model_.signals[i]].seconds);
         }
         next_step(lane);
     }
 
     double bytes_of(std::uint32_t lane) const {
-        const LaneState& state = lanes_[lane];
-        return bytes_[state.chunk * units_ + step_of(lane).unit];
+        return bytes_[lanes_[lane].chunk * units_ + step_of(lane)->unit];
     }
 
     void begin_step(const Start& start) {
-        const ModelStep& step = step_of(start.lane);
-        const double bytes = step.moves ? bytes_of(start.lane) : 0;
+        const std::uint32_t kind = step_of(start.lane)->kind;
+        const double bytes = model_.kinds[kind].moves ? bytes_of(start.lane) : 0;
         if (bytes <= 0) {
             end_step(start.lane, start.time);
             return;
         }
-        transfers_.push_back({start.lane, start.time, bytes, 0});
+        transfers_.push_back({.lane = start.lane,
+                              .kind = kind,
+                              .began = start.time,
+                              .since = start.time,
+                              .left = bytes});
+        sharing_.begin(kind);
     }
 
     /// All beginnings and ends from the next one on, as far as the coarseness goes.
     void handle_batch() {
         double first = starts_.empty() ? 1e300 : starts_.top().time;
-        for (const Transfer& transfer : transfers_) {
-            first = std::min(first, now_ + transfer.left / transfer.rate);
-        }
-        const double horizon = std::max(first, now_) + options_.coarseness * mean_seconds_;
-        std::size_t kept = 0;
-        const std::size_t count = transfers_.size();
+        for (const Transfer& transfer : transfers_) first = std::min(first, transfer.end);
+        at_least_ = first;
+        now_ = std::max(first, now_) + options_.coarseness * mean_seconds_;
         ended_.clear();
-        for (std::size_t i = 0; i < count; ++i) {
-            Transfer transfer = transfers_[i];
-            const double end = now_ + transfer.left / transfer.rate;
-            if (end <= horizon) {
-                ended_.push_back({end, transfer.lane});
-                note_duration(end - transfer.began);
-                continue;
-            }
-            transfer.left -= transfer.rate * (horizon - now_);
-            transfers_[kept++] = transfer;
-        }
-        transfers_.resize(kept);
-        fresh_ = kept;
-        now_ = horizon;
+        std::erase_if(transfers_, [&](const Transfer& transfer) {
+            if (transfer.end > now_) return false;
+            ended_.push_back({transfer.end, transfer.lane});
+            note_duration(transfer.end - transfer.began);
+            sharing_.end(transfer.kind);
+            return true;
+        });
         std::ranges::sort(ended_, {},
                           [](const Start& end) { return std::pair(end.time, end.lane); });
         for (const Start& end : ended_) end_step(end.lane, end.time);
-        while (!starts_.empty() && starts_.top().time <= horizon) {
+        while (!starts_.empty() && starts_.top().time <= now_) {
             const Start start = starts_.top();
             starts_.pop();
             begin_step(start);
@@ -185,16 +215,18 @@ private:
         mean_seconds_ += (seconds - mean_seconds_) / durations_;
     }
 
+    /// Those that began a little before now have moved something already, at their first rate.
     void distribute() {
-        demands_.clear();
-        for (const Transfer& transfer : transfers_) {
-            demands_.push_back(&step_of(transfer.lane).demand);
-        }
-        const std::vector<double>& rates = sharing_.rates(demands_);
-        for (std::size_t i = 0; i < transfers_.size(); ++i) {
-            transfers_[i].rate = rates[i];
-            // Those that began a little before now have moved something already.
-            if (i >= fresh_) transfers_[i].left -= rates[i] * (now_ - transfers_[i].began);
+        sharing_.share();
+        for (Transfer& transfer : transfers_) {
+            const double rate = sharing_.rate(transfer.kind);
+            if (rate == transfer.rate) continue;
+            if (transfer.rate != 0) {
+                transfer.left -= transfer.rate * (now_ - transfer.since);
+                transfer.since = now_;
+            }
+            transfer.rate = rate;
+            transfer.end = transfer.since + transfer.left / rate;
         }
     }
 
@@ -203,16 +235,19 @@ private:
     const std::vector<double>& bytes_;
     const std::size_t units_;
     std::vector<LaneState> lanes_;
-    std::vector<std::vector<double>> arrivals_;
+    std::vector<std::int64_t> seen_;  ///< values of the flags
+    std::vector<std::size_t> first_arrival_;
+    std::vector<double> arrivals_;  ///< flag after flag, the time of each of its values
     FairSharing sharing_;
     std::priority_queue<Start, std::vector<Start>, std::greater<>> starts_;
     std::vector<Transfer> transfers_;
-    std::size_t fresh_ = 0;  ///< transfers from here on began in this batch
     std::vector<Start> ended_;
-    std::vector<const Demand*> demands_;
     double now_ = 0;
+    double at_least_ = 0;  ///< the last chunk ends here or later
     double mean_seconds_ = 0;
     double durations_ = 0;
+    std::vector<std::uint32_t> lanes_left_;  ///< that have not ended the chunk
+    double tail_seconds_ = 0;                ///< of the chunks that are not run, once it is known
     EngineResult result_;
 };
 
@@ -221,6 +256,11 @@ private:
 EngineResult run_engine(const Model& model, const EngineOptions& options,
                         const std::vector<double>& chunk_bytes) {
     return Engine(model, options, chunk_bytes).run();
+}
+
+double extrapolated_seconds(const std::vector<double>& chunk_ends, double chunks) {
+    const double more = chunks - static_cast<double>(chunk_ends.size());
+    return chunk_ends.back() + (more > 0 ? period(chunk_ends) * more : 0);
 }
 
 }  // namespace rondo::simulation

@@ -12,13 +12,23 @@ struct EngineOptions {
     std::uint32_t chunks = 1;
     double coarseness = 0;
     bool timeline = false;
+    /// The run is given up once it is known that all chunks would take longer than this, which are
+    /// `all_chunks`: see extrapolated_seconds().
+    double most_seconds = 1e300;
+    double all_chunks = 1;
 };
 
 struct EngineResult {
     std::vector<double> chunk_ends = {};  ///< seconds: all lanes have ended the chunk
     std::vector<StepTime> steps = {};
-    bool stuck = false;  ///< some lanes wait for what never comes
+    bool stuck = false;    ///< some lanes wait for what never comes
+    bool gave_up = false;  ///< then the others are those of a part
+    double at_least = 0;   ///< seconds, when it gave up
 };
+
+/// The time of all chunks by that of the first ones: those in the middle show how fast the full
+/// pipeline is. `chunks` need not be a whole number; equal to what ran: their end.
+double extrapolated_seconds(const std::vector<double>& chunk_ends, double chunks);
 
 /// Bytes of each unit in each chunk: units * chunks numbers, by chunk.
 EngineResult run_engine(const Model& model, const EngineOptions& options,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -37,11 +39,12 @@ public:
         positions_.resize(model_.flags.size());
         for (const Lane& lane : schedule_.lanes) {
             std::ranges::fill(positions_, 0);
-            model_.lanes.emplace_back();
-            for (const Step& step : lane.steps) {
-                model_.lanes.back().push_back(model_step(step, lane.rank));
-            }
+            model_.first_step.push_back(static_cast<std::uint32_t>(model_.steps.size()));
+            for (const Step& step : lane.steps) add_step(step, lane.rank);
         }
+        model_.first_step.push_back(static_cast<std::uint32_t>(model_.steps.size()));
+        start_step();
+        count_lanes();
         return std::move(model_);
     }
 
@@ -92,54 +95,91 @@ private:
         return static_cast<std::uint32_t>(2 * schedule_.channels.size()) + event;
     }
 
-    ModelStep model_step(const Step& step, std::uint32_t rank) {
-        ModelStep result{.unit = step.unit, .moves = !step.destinations.empty()};
-        uses_.clear();
-        for (const std::uint32_t event : step.waits) {
-            const std::uint32_t flag = event_flag(event);
-            result.waits.push_back({flag, ++positions_[flag]});
-        }
-        for (const Operand& operand : step.sources) add_source(result, operand, rank);
-        for (const Operand& operand : step.destinations) add_destination(result, operand, rank);
-        for (const std::uint32_t event : step.signals) result.signals.push_back(event_flag(event));
-        const double wider = static_cast<double>(
-            std::max({step.sources.size(), step.destinations.size(), std::size_t{1}}));
-        result.demand.ceiling = lane_bandwidth(routing_.gpu(rank).gpu) / wider;
-        result.demand.uses.assign(uses_.begin(), uses_.end());
-        return result;
+    ModelStep& start_step() {
+        return model_.steps.emplace_back(
+            ModelStep{.first_wait = static_cast<std::uint32_t>(model_.waits.size()),
+                      .first_signal = static_cast<std::uint32_t>(model_.signals.size())});
     }
 
-    void add_source(ModelStep& step, const Operand& operand, std::uint32_t rank) {
-        if (operand.kind == Operand::Kind::channel) {
-            const std::uint32_t flag = data_flag(operand.index);
-            step.waits.push_back({flag, ++positions_[flag]});
-            step.signals.push_back(credit_flag(operand.index));
-            use_memory(rank);
+    void wait_for(std::uint32_t flag, std::int64_t offset) {
+        model_.waits.push_back({flag, offset});
+    }
+    void signal(std::uint32_t flag) { model_.signals.push_back(flag); }
+
+    void add_step(const Step& step, std::uint32_t rank) {
+        ModelStep& result = start_step();
+        result.unit = step.unit;
+        places_.assign({rank, static_cast<std::uint32_t>(step.sources.size())});
+        for (const std::uint32_t event : step.waits) {
+            wait_for(event_flag(event), ++positions_[event_flag(event)]);
+        }
+        for (const Operand& operand : step.sources) add_source(operand, rank);
+        for (const Operand& operand : step.destinations) add_destination(operand);
+        for (const std::uint32_t event : step.signals) signal(event_flag(event));
+        const auto [known, is_new] =
+            kinds_.try_emplace(places_, static_cast<std::uint32_t>(model_.kinds.size()));
+        if (is_new) add_kind();
+        result.kind = known->second;
+    }
+
+    void add_source(const Operand& operand, std::uint32_t rank) {
+        if (operand.kind != Operand::Kind::channel) {
+            places_.push_back(operand.index);
             return;
         }
-        use_memory(operand.index);
-        if (operand.index != rank) {
-            const Path& way = path(operand.index, rank);
-            use_path(way);
-            step.read_seconds = std::max(step.read_seconds, 2 * way.flag_seconds());
-        }
+        wait_for(data_flag(operand.index), ++positions_[data_flag(operand.index)]);
+        signal(credit_flag(operand.index));
+        places_.push_back(rank);
     }
 
-    void add_destination(ModelStep& step, const Operand& operand, std::uint32_t rank) {
-        std::uint32_t target = operand.index;
-        if (operand.kind == Operand::Kind::channel) {
-            const Channel& channel = schedule_.channels[operand.index];
-            const std::int64_t position = ++positions_[data_flag(operand.index)];
-            step.waits.push_back(
-                {credit_flag(operand.index), position - std::int64_t{channel.depth}});
-            step.signals.push_back(data_flag(operand.index));
-            target = schedule_.lanes[channel.to_lane].rank;
+    void add_destination(const Operand& operand) {
+        if (operand.kind != Operand::Kind::channel) {
+            places_.push_back(operand.index);
+            return;
         }
-        use_memory(target);
-        if (target != rank) {
+        const Channel& channel = schedule_.channels[operand.index];
+        const std::int64_t position = ++positions_[data_flag(operand.index)];
+        wait_for(credit_flag(operand.index), position - std::int64_t{channel.depth});
+        signal(data_flag(operand.index));
+        places_.push_back(schedule_.lanes[channel.to_lane].rank);
+    }
+
+    /// Of the step whose memories are in `places_`.
+    void add_kind() {
+        const std::uint32_t rank = places_[0];
+        const std::span<const std::uint32_t> memories = std::span(places_).subspan(2);
+        const auto sources = memories.first(places_[1]);
+        const auto destinations = memories.subspan(places_[1]);
+        StepKind kind{.moves = !destinations.empty()};
+        uses_.clear();
+        for (const std::uint32_t source : sources) {
+            use_memory(source);
+            if (source == rank) continue;
+            const Path& way = path(source, rank);
+            use_path(way);
+            kind.read_seconds = std::max(kind.read_seconds, 2 * way.flag_seconds());
+        }
+        for (const std::uint32_t target : destinations) {
+            use_memory(target);
+            if (target == rank) continue;
             const Path& way = path(rank, target);
             use_path(way);
-            step.fence_seconds = std::max(step.fence_seconds, fence_seconds(way.kind));
+            kind.fence_seconds = std::max(kind.fence_seconds, fence_seconds(way.kind));
+        }
+        const double wider =
+            static_cast<double>(std::max({sources.size(), destinations.size(), std::size_t{1}}));
+        model_.kinds.push_back(kind);
+        model_.demands.push_back({.uses = {uses_.begin(), uses_.end()},
+                                  .ceiling = lane_bandwidth(routing_.gpu(rank).gpu) / wider});
+    }
+
+    void count_lanes() {
+        std::vector<std::size_t> last(model_.kinds.size(), SIZE_MAX);
+        for (std::size_t lane = 0; lane < model_.lanes(); ++lane) {
+            for (std::uint32_t i = model_.first_step[lane]; i < model_.first_step[lane + 1]; ++i) {
+                const std::uint32_t kind = model_.steps[i].kind;
+                if (std::exchange(last[kind], lane) != lane) ++model_.demands[kind].most_at_once;
+            }
         }
     }
 
@@ -148,6 +188,10 @@ private:
     const std::uint32_t first_memory_;
     Model model_;
     std::vector<std::int64_t> positions_;  ///< of each flag in the lane that is being made
+    /// Of the step that is being made: its rank, how many sources, whose memories it reads, whose
+    /// it writes.
+    std::vector<std::uint32_t> places_;
+    std::map<std::vector<std::uint32_t>, std::uint32_t> kinds_;
     std::map<std::uint32_t, double> uses_;
 };
 

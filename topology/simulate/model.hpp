@@ -17,12 +17,16 @@ struct ModelWait {
 
 struct ModelStep {
     std::uint32_t unit = 0;
-    bool moves = false;  ///< false: it only waits and signals
-    Demand demand = {};
+    std::uint32_t kind = 0;
+    std::uint32_t first_wait = 0;    ///< those of the next step follow
+    std::uint32_t first_signal = 0;  ///< the same
+};
+
+/// What steps from the same memories to the same memories by the same rank have in common.
+struct StepKind {
+    bool moves = false;        ///< false: it only waits and signals
     double read_seconds = 0;   ///< until the first byte of a peer's memory is here
     double fence_seconds = 0;  ///< from the last byte to the flags
-    std::vector<ModelWait> waits = {};
-    std::vector<std::uint32_t> signals = {};
 };
 
 struct ModelFlag {
@@ -32,11 +36,19 @@ struct ModelFlag {
 };
 
 struct Model {
-    std::vector<std::vector<ModelStep>> lanes = {};
+    /// Lane after lane; one more at the end, for its first_wait and first_signal.
+    std::vector<ModelStep> steps = {};
+    std::vector<std::uint32_t> first_step = {};  ///< of each lane, and the end
+    std::vector<ModelWait> waits = {};
+    std::vector<std::uint32_t> signals = {};  ///< flags
+    std::vector<StepKind> kinds = {};
+    std::vector<Demand> demands = {};  ///< of each kind
     std::vector<ModelFlag> flags = {};
     /// Links first, as the topology numbers them, then the memory of each rank.
     std::vector<double> capacities = {};
     double entry_seconds = 0;  ///< from the call to the first step
+
+    std::size_t lanes() const { return first_step.size() - 1; }
 };
 
 /// Throws InvalidArgument when nothing joins two ranks that exchange data.

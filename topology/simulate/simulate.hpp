@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,14 @@ struct SimulationOptions {
     std::uint64_t bytes = 0;               ///< of the whole message
     std::uint64_t slot_bytes = 128 << 10;  ///< the size of a chunk, where there are channels
     /// Longer pipelines run so many chunks; the time of the others is that of those in the middle.
-    /// 0: 8 to 64, fewer the more steps there are.
+    /// 0: 32 to 64, fewer the more steps there are.
     std::uint32_t most_chunks = 0;
     /// Transfers that begin or end within this part of their mean time share a new distribution of
     /// rates. 0: each for itself.
     double coarseness = 0.02;
     bool timeline = false;  ///< keep when each step ran
+    /// A run that is known to take longer ends early: Simulation::gave_up.
+    double most_seconds = 1e300;
 };
 
 /// One step's run.
@@ -52,16 +55,45 @@ struct Simulation {
     std::uint32_t chunks_run = 0;      ///< fewer than `chunks`: the rest was extrapolated
     std::vector<LinkUse> links = {};   ///< busiest first, without those that carry nothing
     std::vector<StepTime> steps = {};  ///< by their end; of the chunks that were run
+    /// It takes longer than was asked for, `seconds` or more; links and steps are not there.
+    bool gave_up = false;
 };
 
-/// `schedule` must be valid, with a rank for each of the routing's. Throws InvalidArgument when the
-/// ranks differ, when nothing joins two ranks that exchange data, and when it can't come to an end.
+namespace simulation {
+struct Model;
+}
+
+/// A schedule on a topology, ready to be simulated for messages of different sizes. Keeps neither
+/// of them.
+class Simulator {
+public:
+    /// `schedule` must be valid, with a rank for each of the routing's. Throws InvalidArgument when
+    /// the ranks differ, and when nothing joins two ranks that exchange data.
+    Simulator(const Schedule& schedule, const Routing& routing);
+    ~Simulator();
+
+    /// Seconds that the busiest link alone needs, and the launch: no run is faster.
+    double least_seconds(std::uint64_t bytes) const;
+    /// Throws InvalidArgument when the schedule can't come to an end.
+    Simulation run(const SimulationOptions& options) const;
+
+private:
+    struct MessageCut;
+
+    MessageCut cut(std::uint64_t bytes, std::uint64_t slot_bytes) const;
+    double least_seconds(const MessageCut& cut) const;
+
+    std::string name_;
+    double bus_factor_ = 1;
+    std::vector<double> unit_parts_;  ///< of the message
+    bool has_channels_ = false;
+    std::size_t links_ = 0;
+    std::unique_ptr<const simulation::Model> model_;
+};
+
+/// One run. Throws as Simulator does.
 Simulation simulate(const Schedule& schedule, const Routing& routing,
                     const SimulationOptions& options);
-
-/// Seconds that the busiest link alone needs, and the launch: no simulation is faster. Throws as
-/// simulate() does.
-double least_seconds(const Schedule& schedule, const Routing& routing, std::uint64_t bytes);
 
 /// What the links carry per byte of result, as nccl-tests has it.
 double bus_factor(Collective collective, std::uint32_t ranks);

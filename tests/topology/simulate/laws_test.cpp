@@ -122,7 +122,8 @@ TEST(SimulatorLaws, LinksCarryWhatTheStepsSay) {
         EXPECT_NEAR(use.bytes, 1e8, 1);
         EXPECT_NEAR(use.busy, 1e8 / 1e10 / result.seconds, 1e-6);
     }
-    EXPECT_LE(least_seconds(copies(2, {{0, 1}}), routing, 100'000'000), result.seconds);
+    const Simulator simulator(copies(2, {{0, 1}}), routing);
+    EXPECT_LE(simulator.least_seconds(100'000'000), result.seconds);
 }
 
 TEST(SimulatorLaws, WhatCannotBeSimulatedIsSaid) {

@@ -1,0 +1,72 @@
+// Few ways, because each is simulated when a size is first seen; which, was found by simulating
+// many on all presets and all parts of a DGX-1V.
+#include "strategy/cuttings.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace rondo {
+namespace {
+
+constexpr std::uint64_t kibibyte = 1 << 10;
+constexpr std::uint64_t mebibyte = 1 << 20;
+
+/// What NCCL's protocol Simple has per step: 4 MiB in 8 steps.
+constexpr std::uint64_t most_slot = 512 * kibibyte;
+
+/// Many ranks make many steps: few ways, and what sends slices around gets few lanes.
+constexpr std::uint32_t many_ranks = 16;
+
+std::uint64_t valid_slot(std::uint64_t bytes) {
+    return std::clamp(bytes, least_slot, most_slot);
+}
+
+/// A slot costs the time of its flag, a pipeline as many slots as it is deep: the best grows like
+/// the root of the message.
+std::uint64_t usual_forest_slot(std::uint64_t bytes) {
+    std::uint64_t slot = least_slot;
+    while (slot < most_slot && 4 * slot * slot <= 512 * bytes) slot *= 2;
+    return slot;
+}
+
+std::vector<WayToCut> ways_to_cut_forest(std::uint64_t bytes) {
+    std::vector<WayToCut> ways;
+    const std::uint64_t slot = usual_forest_slot(bytes);
+    for (const bool leaves_push : {false, true}) {
+        for (const std::uint64_t slot_bytes : {slot, slot / 2}) {
+            ways.push_back({.lanes = 32,
+                            .depth = 4,
+                            .leaves_push = leaves_push,
+                            .slot_bytes = valid_slot(slot_bytes)});
+        }
+    }
+    ways.push_back({.lanes = 32, .depth = 4, .units_per_lane = 1, .slot_bytes = slot});
+    return ways;
+}
+
+}  // namespace
+
+std::uint64_t WayToCut::slot_for(std::uint64_t unit_bytes) const {
+    return slot_bytes != 0 ? slot_bytes
+                           : valid_slot(std::bit_ceil((unit_bytes + parts - 1) / parts));
+}
+
+std::vector<WayToCut> ways_to_cut(const Strategy& strategy, std::uint64_t bytes,
+                                  std::uint32_t ranks) {
+    if (bytes <= small_message) return {{.lanes = 1}, {.lanes = 2}};
+    const bool forest = strategy.kind() == Strategy::Kind::forest;
+    if (ranks > many_ranks) {
+        const bool few_steps = forest || strategy.kind() == Strategy::Kind::direct;
+        return {{.lanes = few_steps ? 32u : 4u, .depth = 4, .parts = 8}};
+    }
+    if (forest && ranks > 2) return ways_to_cut_forest(bytes);
+    std::vector<WayToCut> ways;
+    for (const std::uint32_t lanes : {8u, 32u}) {
+        for (const std::uint64_t parts : {4u, 16u}) {
+            ways.push_back({.lanes = lanes, .depth = 4, .parts = parts});
+        }
+    }
+    return ways;
+}
+
+}  // namespace rondo
