@@ -14,6 +14,9 @@ constexpr std::uint64_t mebibyte = 1 << 20;
 /// What NCCL's protocol Simple has per step: 4 MiB in 8 steps.
 constexpr std::uint64_t most_slot = 512 * kibibyte;
 
+/// From here on it pays to look a little further.
+constexpr std::uint64_t large_message = 64 * mebibyte;
+
 /// Many ranks make many steps: few ways, and what sends slices around gets few lanes.
 constexpr std::uint32_t many_ranks = 16;
 
@@ -29,19 +32,31 @@ std::uint64_t usual_forest_slot(std::uint64_t bytes) {
     return slot;
 }
 
-std::vector<WayToCut> ways_to_cut_forest(std::uint64_t bytes) {
+/// Trees with lanes of their own.
+std::vector<WayToCut> ways_apart(std::uint64_t bytes) {
     std::vector<WayToCut> ways;
     const std::uint64_t slot = usual_forest_slot(bytes);
-    for (const bool leaves_push : {false, true}) {
-        for (const std::uint64_t slot_bytes : {slot, slot / 2}) {
-            ways.push_back({.lanes = 32,
-                            .depth = 4,
-                            .leaves_push = leaves_push,
-                            .slot_bytes = valid_slot(slot_bytes)});
-        }
-    }
-    ways.push_back({.lanes = 32, .depth = 4, .units_per_lane = 1, .slot_bytes = slot});
+    const auto add = [&](std::uint32_t lanes, bool leaves_push, std::uint64_t slot_bytes) {
+        ways.push_back({.lanes = lanes,
+                        .depth = 4,
+                        .leaves_push = leaves_push,
+                        .slot_bytes = valid_slot(slot_bytes)});
+    };
+    add(32, false, slot);
+    add(32, false, slot / 2);
+    // More lanes make more trees of leaves that push, which are seldom better.
+    add(26, true, slot);
+    add(26, true, slot / 2);
+    if (bytes >= large_message) add(32, true, slot / 2);
     return ways;
+}
+
+/// Lanes that serve several trees.
+std::vector<WayToCut> ways_together(std::uint64_t bytes) {
+    const std::uint64_t slot = usual_forest_slot(bytes);
+    return {{.lanes = 32, .depth = 4, .units_per_lane = 1, .slot_bytes = slot},
+            {.lanes = 32, .depth = 4, .units_per_lane = 4, .slot_bytes = slot},
+            {.lanes = 32, .depth = 4, .units_per_lane = 4, .slot_bytes = valid_slot(slot / 2)}};
 }
 
 }  // namespace
@@ -51,15 +66,17 @@ std::uint64_t WayToCut::slot_for(std::uint64_t unit_bytes) const {
                            : valid_slot(std::bit_ceil((unit_bytes + parts - 1) / parts));
 }
 
-std::vector<WayToCut> ways_to_cut(const Strategy& strategy, std::uint64_t bytes,
-                                  std::uint32_t ranks) {
+std::vector<WayToCut> ways_to_cut(const Strategy& strategy, Collective collective,
+                                  std::uint64_t bytes, std::uint32_t ranks) {
     if (bytes <= small_message) return {{.lanes = 1}, {.lanes = 2}};
     const bool forest = strategy.kind() == Strategy::Kind::forest;
     if (ranks > many_ranks) {
         const bool few_steps = forest || strategy.kind() == Strategy::Kind::direct;
         return {{.lanes = few_steps ? 32u : 4u, .depth = 4, .parts = 8}};
     }
-    if (forest && ranks > 2) return ways_to_cut_forest(bytes);
+    if (forest && ranks > 2) {
+        return collective == Collective::all_reduce ? ways_apart(bytes) : ways_together(bytes);
+    }
     std::vector<WayToCut> ways;
     for (const std::uint32_t lanes : {8u, 32u}) {
         for (const std::uint64_t parts : {4u, 16u}) {

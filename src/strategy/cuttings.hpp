@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "rondo/schedule.hpp"
 #include "rondo/strategy.hpp"
 
 namespace rondo {
@@ -27,7 +28,7 @@ struct WayToCut {
 };
 
 /// The message is that of a size class.
-std::vector<WayToCut> ways_to_cut(const Strategy& strategy, std::uint64_t bytes,
-                                  std::uint32_t ranks);
+std::vector<WayToCut> ways_to_cut(const Strategy& strategy, Collective collective,
+                                  std::uint64_t bytes, std::uint32_t ranks);
 
 }  // namespace rondo

@@ -23,46 +23,63 @@ struct Edge {
 class Union {
 public:
     Union(std::uint32_t ranks, std::uint32_t trees, std::vector<Edge> edges)
-        : ranks_(ranks), trees_(trees), edges_(std::move(edges)) {}
+        : ranks_(ranks),
+          trees_(trees),
+          edges_(std::move(edges)),
+          at_(std::size_t{ranks} * trees),
+          reached_by_(ranks) {
+        for (std::uint32_t edge = 0; edge < edges_.size(); ++edge) {
+            if (edges_[edge].tree != nothing) enter(edge, edges_[edge].tree);
+        }
+    }
 
     /// True when all trees span.
     bool run() {
-        std::size_t placed = 0;
-        for (const Edge& edge : edges_) placed += edge.tree != nothing ? 1 : 0;
-        for (std::uint32_t edge = 0; edge < edges_.size(); ++edge) {
-            if (edges_[edge].tree == nothing && place(edge)) ++placed;
+        const std::size_t wanted = std::size_t{trees_} * (ranks_ - 1);
+        std::size_t possible = edges_.size();
+        for (std::uint32_t edge = 0; edge < edges_.size() && possible >= wanted; ++edge) {
+            if (edges_[edge].tree == nothing && !place(edge)) --possible;
         }
-        return placed == std::size_t{trees_} * (ranks_ - 1);
+        return possible >= wanted;
     }
     const std::vector<Edge>& edges() const { return edges_; }
 
 private:
+    std::vector<std::uint32_t>& at(std::uint32_t tree, std::uint32_t rank) {
+        return at_[std::size_t{tree} * ranks_ + rank];
+    }
+    void enter(std::uint32_t edge, std::uint32_t tree) {
+        at(tree, edges_[edge].a).push_back(edge);
+        at(tree, edges_[edge].b).push_back(edge);
+        edges_[edge].tree = tree;
+    }
+    void leave(std::uint32_t edge) {
+        const Edge& it = edges_[edge];
+        std::erase(at(it.tree, it.a), edge);
+        std::erase(at(it.tree, it.b), edge);
+    }
+
     /// The edges of `tree` between the ends of an edge; empty when it does not join them.
-    std::vector<std::uint32_t> way(std::uint32_t tree, std::uint32_t from, std::uint32_t to) const {
-        std::vector<std::uint32_t> by(ranks_, nothing);
-        std::vector<std::uint32_t> queue{from};
-        std::vector<bool> seen(ranks_);
-        seen[from] = true;
-        for (std::size_t i = 0; i < queue.size() && !seen[to]; ++i) {
-            for (std::uint32_t e = 0; e < edges_.size(); ++e) {
-                if (edges_[e].tree != tree) continue;
-                const Edge& edge = edges_[e];
-                if (edge.a != queue[i] && edge.b != queue[i]) continue;
-                const std::uint32_t next = edge.a == queue[i] ? edge.b : edge.a;
-                if (seen[next]) continue;
-                seen[next] = true;
-                by[next] = e;
-                queue.push_back(next);
+    const std::vector<std::uint32_t>& way(std::uint32_t tree, std::uint32_t from,
+                                          std::uint32_t to) {
+        std::ranges::fill(reached_by_, nothing);
+        queue_.assign(1, from);
+        for (std::size_t i = 0; i < queue_.size() && reached_by_[to] == nothing; ++i) {
+            for (const std::uint32_t e : at(tree, queue_[i])) {
+                const std::uint32_t next = edges_[e].a == queue_[i] ? edges_[e].b : edges_[e].a;
+                if (next == from || reached_by_[next] != nothing) continue;
+                reached_by_[next] = e;
+                queue_.push_back(next);
             }
         }
-        std::vector<std::uint32_t> result;
-        if (!seen[to]) return result;
-        for (std::uint32_t at = to; at != from;) {
-            const Edge& edge = edges_[by[at]];
-            result.push_back(by[at]);
-            at = edge.a == at ? edge.b : edge.a;
+        way_.clear();
+        if (reached_by_[to] == nothing) return way_;
+        for (std::uint32_t rank = to; rank != from;) {
+            const Edge& edge = edges_[reached_by_[rank]];
+            way_.push_back(reached_by_[rank]);
+            rank = edge.a == rank ? edge.b : edge.a;
         }
-        return result;
+        return way_;
     }
 
     /// Finds a place for an edge, moving others if need be.
@@ -76,7 +93,7 @@ private:
             const std::uint32_t edge = queue[i];
             for (std::uint32_t tree = 0; tree < trees_; ++tree) {
                 if (edges_[edge].tree == tree) continue;
-                const auto cycle = way(tree, edges_[edge].a, edges_[edge].b);
+                const auto& cycle = way(tree, edges_[edge].a, edges_[edge].b);
                 if (cycle.empty()) {
                     shift(edge, tree, before, wanted);
                     return true;
@@ -97,7 +114,8 @@ private:
     void shift(std::uint32_t edge, std::uint32_t tree, const std::vector<std::uint32_t>& before,
                const std::vector<std::uint32_t>& wanted) {
         while (edge != nothing) {
-            edges_[edge].tree = tree;
+            if (edges_[edge].tree != nothing) leave(edge);
+            enter(edge, tree);
             tree = wanted[edge];
             edge = before[edge];
         }
@@ -106,6 +124,10 @@ private:
     const std::uint32_t ranks_;
     const std::uint32_t trees_;
     std::vector<Edge> edges_;
+    std::vector<std::vector<std::uint32_t>> at_;  ///< edges by tree and rank
+    std::vector<std::uint32_t> reached_by_;       ///< of way(): edge by which each rank was found
+    std::vector<std::uint32_t> queue_;
+    std::vector<std::uint32_t> way_;
 };
 
 using Room = std::map<std::pair<std::uint32_t, std::uint32_t>, double>;

@@ -26,7 +26,7 @@ constexpr double tolerated_excess = 1.01;
 constexpr std::size_t most_extra_units = 64;
 
 /// Units per pair of lanes where the problem does not say.
-constexpr std::uint32_t usual_units_per_lane = 8;
+constexpr std::uint32_t usual_units_per_lane = 4;
 
 /// Trees of one weight, with lanes of their own, are better than exact weights from here on: lanes
 /// that serve several trees wait for each other.
@@ -366,15 +366,15 @@ std::uint32_t times_apart(const std::vector<WeightedTree>& trees, const Problem&
     return (problem.lanes - 1) / std::max(1u, own.most() - 1);
 }
 
-/// Trees of one weight, each with lanes of its own: nobody waits for another tree.
+/// Every unit has lanes of its own: nobody waits for another tree.
 Schedule build_apart(const Strategy& strategy, const Problem& problem,
-                     const std::vector<WeightedTree>& equal) {
-    const auto count = static_cast<std::uint32_t>(equal.size());
-    const std::uint32_t units = count * times_apart(equal, problem);
+                     const std::vector<WeightedTree>& weighted,
+                     const std::vector<std::uint32_t>& tree_of_unit) {
+    const auto units = static_cast<std::uint32_t>(tree_of_unit.size());
     std::vector<Tree> trees;
-    for (const WeightedTree& tree : equal) trees.push_back(folds_of(tree));
+    for (const WeightedTree& tree : weighted) trees.push_back(folds_of(tree));
     OwnLanes lanes(problem.ranks, problem.leaves_push);
-    for (std::uint32_t unit = 0; unit < units; ++unit) lanes.take(trees[unit % count]);
+    for (const std::uint32_t tree : tree_of_unit) lanes.take(trees[tree]);
     Schedule start = start_schedule(strategy, problem);
     cut_evenly(start, units);
     ScheduleBuilder builder(std::move(start), problem.depth);
@@ -385,10 +385,48 @@ Schedule build_apart(const Strategy& strategy, const Problem& problem,
             up[rank] = lanes.up(rank, unit);
             down[rank] = lanes.down(rank, unit);
         }
-        add_unit(builder, trees[unit % count], unit,
+        add_unit(builder, trees[tree_of_unit[unit]], unit,
                  {.pull_leaves = !problem.leaves_push, .up_at = up, .down_at = down});
     }
     return builder.take();
+}
+
+/// As many units as there are lanes for, by weight; empty when not even one has.
+std::vector<std::uint32_t> units_apart(const Problem& problem,
+                                       const std::vector<WeightedTree>& trees) {
+    double total = 0;
+    for (const WeightedTree& tree : trees) total += tree.weight;
+    std::vector<double> weights;
+    std::vector<Tree> folds;
+    for (const WeightedTree& tree : trees) {
+        weights.push_back(tree.weight / total);
+        folds.push_back(folds_of(tree));
+    }
+    const auto fit = [&](const std::vector<std::uint32_t>& parts) {
+        OwnLanes own(problem.ranks, problem.leaves_push);
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            for (std::uint32_t part = 0; part < parts[i]; ++part) own.take(folds[i]);
+        }
+        return own.most() <= problem.lanes;
+    };
+    std::vector<std::uint32_t> best;
+    std::size_t fitting = 0;
+    for (std::size_t too_many = std::size_t{problem.lanes} * problem.ranks;
+         fitting + 1 < too_many;) {
+        const std::size_t units = std::midpoint(fitting, too_many);
+        std::vector<std::uint32_t> parts = apportion(weights, units);
+        if (fit(parts)) {
+            best = std::move(parts);
+            fitting = units;
+        } else {
+            too_many = units;
+        }
+    }
+    std::vector<std::uint32_t> tree_of_unit;
+    for (std::uint32_t i = 0; i < best.size(); ++i) {
+        tree_of_unit.insert(tree_of_unit.end(), best[i], i);
+    }
+    return tree_of_unit;
 }
 
 /// Equal trees as they are best for lanes of their own, or for lanes that serve several of them.
@@ -399,6 +437,8 @@ std::vector<WeightedTree> find_equal_trees(const Problem& problem,
                                            const std::vector<WeightedTree>& trees, bool apart) {
     EqualTreesOptions options{.most = problem.lanes, .least = least_equal, .many = apart};
     if (apart) {
+        // A tree has a lane at each rank, most have two where leaves push.
+        if (problem.leaves_push) options.most = problem.lanes * 3 / 4;
         options.accept = [&problem](const std::vector<WeightedTree>& equal) {
             return times_apart(equal, problem) > 0;
         };
@@ -470,13 +510,19 @@ Schedule build_forest_schedule(const Strategy& strategy, const Problem& problem)
     }
     if (are_equal_stars(trees)) return build_stars(strategy, problem, root_shares(problem, trees));
     const bool pulls = have_busy_ranks(trees);
-    if (problem.collective == Collective::all_reduce && !pulls && problem.lanes > 1) {
-        const bool apart = problem.units_per_lane == 0;
-        const auto equal = find_equal_trees(problem, trees, apart);
+    const bool apart = problem.units_per_lane == 0;
+    if (problem.collective == Collective::all_reduce && problem.lanes > 1) {
+        const auto equal =
+            pulls ? std::vector<WeightedTree>() : find_equal_trees(problem, trees, apart);
+        if (!equal.empty() && !apart) return build_together(strategy, problem, equal, false);
         if (!equal.empty()) {
-            return apart ? build_apart(strategy, problem, equal)
-                         : build_together(strategy, problem, equal, false);
+            const auto count = static_cast<std::uint32_t>(equal.size());
+            std::vector<std::uint32_t> tree_of_unit(count * times_apart(equal, problem));
+            for (std::uint32_t i = 0; i < tree_of_unit.size(); ++i) tree_of_unit[i] = i % count;
+            return build_apart(strategy, problem, equal, tree_of_unit);
         }
+        const auto units = apart ? units_apart(problem, trees) : std::vector<std::uint32_t>();
+        if (!units.empty()) return build_apart(strategy, problem, trees, units);
     }
     return build_together(strategy, problem, trees, pulls);
 }

@@ -5,6 +5,7 @@
 
 #include "strategy/problem.hpp"
 #include "strategy/ring_order.hpp"
+#include "strategy/trials.hpp"
 #include "topology/forest/forest.hpp"
 
 namespace rondo {

@@ -22,6 +22,8 @@ struct Task {
     std::uint32_t root = 0;
     std::vector<std::uint32_t> destinations = {};
     std::vector<std::uint64_t> counts = {};
+
+    bool operator==(const Task&) const = default;
 };
 
 /// How a strategy's work is cut.
@@ -98,10 +100,13 @@ public:
 
 private:
     struct Trees;
+    struct PieceKey;
+    struct Piece;
     struct Trial;
 
     const Trees& trees(Collective collective, std::uint32_t root) const;
     std::vector<Strategy> strategies(const Task& task) const;
+    const Piece& piece(PieceKey key) const;
     std::vector<Trial> trials(const Strategy& strategy, const Task& task) const;
     /// The best of each strategy.
     static std::vector<Candidate> evaluate(const Task& task, std::vector<Trial> trials, bool all);
@@ -110,6 +115,7 @@ private:
     mutable std::vector<std::uint32_t> order_;
     mutable std::vector<std::uint32_t> halves_;
     mutable std::map<std::pair<Collective, std::uint32_t>, std::unique_ptr<Trees>> trees_;
+    mutable std::vector<std::unique_ptr<Piece>> pieces_;  ///< for other sizes
 };
 
 /// Sizes that get the same choice: the largest size of the class of `bytes`, eight classes from one

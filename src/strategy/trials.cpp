@@ -8,28 +8,7 @@
 namespace rondo {
 namespace {
 
-/// The schedules of one strategy, each with its simulator: ways to cut that differ in their slots
-/// share one, and so do those that make no difference here.
-class Workshop {
-public:
-    struct Piece {
-        Schedule schedule = {};
-        std::shared_ptr<const Simulator> simulator = {};
-    };
-
-    explicit Workshop(const Routing& routing) : routing_(routing) {}
-
-    const Piece& piece(Schedule schedule) {
-        const auto known = std::ranges::find(pieces_, schedule, &Piece::schedule);
-        if (known != pieces_.end()) return *known;
-        auto simulator = std::make_shared<const Simulator>(schedule, routing_);
-        return pieces_.emplace_back(Piece{std::move(schedule), std::move(simulator)});
-    }
-
-private:
-    const Routing& routing_;
-    std::vector<Piece> pieces_;
-};
+constexpr std::uint32_t most_ranks_to_keep = 16;
 
 /// Bytes of the largest unit, and a grain.
 std::uint64_t largest_unit(const Schedule& schedule, std::uint64_t bytes) {
@@ -45,31 +24,50 @@ std::uint64_t largest_unit(const Schedule& schedule, std::uint64_t bytes) {
 
 }  // namespace
 
+const Planner::Piece& Planner::piece(PieceKey key) const {
+    const auto known = std::ranges::find(pieces_, key, [](const auto& it) { return it->key; });
+    if (known != pieces_.end()) return **known;
+    auto piece = std::make_unique<Piece>(Piece{.key = std::move(key)});
+    try {
+        piece->schedule = schedule(
+            piece->key.task, {.strategy = piece->key.strategy, .cutting = piece->key.cutting});
+        const auto same = std::ranges::find_if(pieces_, [&](const auto& other) {
+            return other->simulator != nullptr && other->schedule == piece->schedule;
+        });
+        piece->simulator =
+            same != pieces_.end()
+                ? (*same)->simulator
+                : std::make_shared<const Simulator>(
+                      piece->schedule, routing_for(piece->key.task, piece->key.strategy));
+    } catch (const Error& error) {
+        piece->problem = error.what();
+    }
+    return *pieces_.emplace_back(std::move(piece));
+}
+
 std::vector<Planner::Trial> Planner::trials(const Strategy& strategy, const Task& task) const {
     const std::uint64_t bytes = size_class(task.bytes);
+    // Those of large machines are too large to be kept.
+    if (ranks() > most_ranks_to_keep) pieces_.clear();
     std::vector<Trial> result;
-    Workshop workshop(routing_for(task, strategy));
-    for (const WayToCut& way : ways_to_cut(strategy, bytes, ranks())) {
+    for (const WayToCut& way : ways_to_cut(strategy, task.collective, bytes, ranks())) {
         Candidate candidate{
             .strategy = strategy,
             .cutting = {way.lanes, way.depth, 0, way.units_per_lane, way.leaves_push}};
-        std::shared_ptr<const Simulator> simulator;
-        try {
-            const Workshop::Piece& piece = workshop.piece(schedule(task, candidate));
-            simulator = piece.simulator;
-            // Without channels there are no slots, and all of a unit is one chunk.
-            const bool has_slots = !piece.schedule.channels.empty();
-            candidate.cutting.slot_bytes =
-                has_slots ? way.slot_for(largest_unit(piece.schedule, bytes)) : least_slot;
-        } catch (const Error& error) {
-            candidate.problem = error.what();
-        }
+        PieceKey key{strategy, task, candidate.cutting};
+        key.task.bytes = 0;
+        const Piece& piece = this->piece(std::move(key));
+        candidate.problem = piece.problem;
+        // Without channels there are no slots, and all of a unit is one chunk.
+        candidate.cutting.slot_bytes = piece.schedule.channels.empty()
+                                           ? least_slot
+                                           : way.slot_for(largest_unit(piece.schedule, bytes));
         const bool known = std::ranges::any_of(result, [&](const Trial& other) {
-            return other.simulator == simulator &&
+            return other.simulator == piece.simulator &&
                    other.candidate.cutting.slot_bytes == candidate.cutting.slot_bytes &&
                    other.candidate.problem == candidate.problem;
         });
-        if (!known) result.push_back({std::move(candidate), std::move(simulator)});
+        if (!known) result.push_back({std::move(candidate), piece.simulator});
     }
     return result;
 }

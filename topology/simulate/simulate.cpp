@@ -40,7 +40,7 @@ namespace {
 /// What takes some milliseconds. Fewer than 32 would not show how fast a pipeline is whose channels
 /// have all been full once: at first nobody waits for a free slot.
 std::uint32_t chunks_to_run(const Model& model) {
-    constexpr std::size_t steps_to_run = 12'000;
+    constexpr std::size_t steps_to_run = 20'000;
     return static_cast<std::uint32_t>(
         std::clamp<std::size_t>(steps_to_run / model.steps.size(), 32, 64));
 }

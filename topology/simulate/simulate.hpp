@@ -25,7 +25,7 @@ struct SimulationOptions {
     std::uint32_t most_chunks = 0;
     /// Transfers that begin or end within this part of their mean time share a new distribution of
     /// rates. 0: each for itself.
-    double coarseness = 0.02;
+    double coarseness = 0.05;
     bool timeline = false;  ///< keep when each step ran
     /// A run that is known to take longer ends early: Simulation::gave_up.
     double most_seconds = 1e300;

@@ -43,28 +43,31 @@ TEST(ForestShare, OfPciBoxesAndDgx1) {
 }
 
 TEST(ForestShare, OfGpusWithoutASwitchAndOfSeveralNodes) {
-    expect_share("mi250_16gcd", 0.90, 0.95);
-    expect_share("dgx_a100_x2", 0.80, 0.85);
-    expect_share("dgx_a100_x4", 0.80, 0.90);
+    // Deep trees, and blocks that are hardly faster than their links.
+    expect_share("mi250_16gcd", 0.82, 0.91);
+    expect_share("dgx_a100_x2", 0.77, 0.85);
+    expect_share("dgx_a100_x4", 0.80, 0.85);
 }
 
 TEST(ForestShare, OfAllocationsOfADgx1) {
     const Topology topology = load_topology("dgx1_v100");
     int allocations = 0;
     for (unsigned mask = 0; mask < 256; mask += 1) {
-        if (std::popcount(mask) < 3 || std::popcount(mask) > 4) continue;
+        if (std::popcount(mask) < 3) continue;
         RoutingOptions options{.fabric_only = true};
         for (int gpu = 0; gpu < 8; ++gpu) {
             if (mask >> gpu & 1) options.gpus.push_back(gpu);
         }
         const Planner planner(topology, options);
         if (planner.bound({.bytes = 1}) == 0) continue;  // NVLink does not join them
-        const double value = share(planner, 256 * mebibyte);
-        EXPECT_GE(value, 0.90) << "GPUs " << mask;
-        EXPECT_LE(value, 1.0) << "GPUs " << mask;
+        const double quarter = share(planner, 256 * mebibyte);
+        const double whole = share(planner, 1024 * mebibyte);
+        EXPECT_GE(quarter, 0.90) << "GPUs " << mask;
+        EXPECT_GE(whole, 0.95) << "GPUs " << mask;
+        EXPECT_LE(std::max(quarter, whole), 1.0) << "GPUs " << mask;
         ++allocations;
     }
-    EXPECT_EQ(allocations, 88);
+    EXPECT_EQ(allocations, 181);
 }
 
 }  // namespace
