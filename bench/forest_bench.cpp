@@ -111,12 +111,12 @@ void pack(benchmark::State& state, const Topology& topology, bool by_program) {
     state.counters["trees"] = static_cast<double>(trees.size());
 }
 
-/// All allocations of three to eight GPUs that NVLink joins; the time is that of one on average.
-void dgx1_subsets(benchmark::State& state) {
+/// All allocations of three to eight GPUs that the links join; the time is that of one on average.
+void dgx1_subsets(benchmark::State& state, rondo::LinkFilter links) {
     const Topology topology = rondo::load_topology("dgx1_v100");
     std::vector<ForestRequest> requests;
     for (unsigned set = 0; set < 256; ++set) {
-        ForestRequest request{.links = rondo::LinkFilter::nvlink};
+        ForestRequest request{.links = links};
         for (int gpu = 0; gpu < 8; ++gpu) {
             if ((set >> gpu & 1) != 0) request.gpus.push_back(gpu);
         }
@@ -153,7 +153,11 @@ void add_pack(const std::string& name, const Topology& topology, bool by_program
 }
 
 void add_all() {
-    benchmark::RegisterBenchmark("forest/dgx1_v100_subsets", dgx1_subsets)
+    benchmark::RegisterBenchmark("forest/dgx1_v100_subsets", dgx1_subsets,
+                                 rondo::LinkFilter::nvlink)
+        ->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark("forest/dgx1_v100_subsets_with_pci", dgx1_subsets,
+                                 rondo::LinkFilter::all)
         ->Unit(benchmark::kMillisecond);
     const std::vector<Topology> large{dgx_a100_nodes(9), nvl72_planes()};
     std::vector<Topology> machines;

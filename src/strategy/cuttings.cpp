@@ -59,6 +59,16 @@ std::vector<WayToCut> ways_together(std::uint64_t bytes) {
             {.lanes = 32, .depth = 4, .units_per_lane = 4, .slot_bytes = valid_slot(slot / 2)}};
 }
 
+/// Data that is only passed on needs no slots, so units are what overlaps.
+std::vector<WayToCut> ways_with_many_units(std::uint64_t bytes) {
+    std::vector<WayToCut> ways;
+    for (const std::uint32_t units_per_lane : {4u, 16u, 32u}) {
+        ways.push_back({.lanes = 32, .depth = 4, .units_per_lane = units_per_lane});
+        if (bytes <= mebibyte) break;
+    }
+    return ways;
+}
+
 }  // namespace
 
 std::uint64_t WayToCut::slot_for(std::uint64_t unit_bytes) const {
@@ -75,7 +85,8 @@ std::vector<WayToCut> ways_to_cut(const Strategy& strategy, Collective collectiv
         return {{.lanes = few_steps ? 32u : 4u, .depth = 4, .parts = 8}};
     }
     if (forest && ranks > 2) {
-        return collective == Collective::all_reduce ? ways_apart(bytes) : ways_together(bytes);
+        if (collective == Collective::all_reduce) return ways_apart(bytes);
+        return reduces(collective) ? ways_together(bytes) : ways_with_many_units(bytes);
     }
     std::vector<WayToCut> ways;
     for (const std::uint32_t lanes : {8u, 32u}) {

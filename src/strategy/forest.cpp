@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "strategy/equal_trees.hpp"
+#include "strategy/forest_lanes.hpp"
 #include "strategy/problem.hpp"
 #include "strategy/tree.hpp"
 
@@ -209,83 +210,6 @@ std::vector<std::uint32_t> trees_of_units(const Problem& problem, Schedule& sche
     return tree_of_unit;
 }
 
-/// Which lane of a rank runs which of its steps. Steps of one level, up or down, share lanes: while
-/// those move one chunk, the lanes of the next level move the chunk before. Levels get lanes by how
-/// much they move, and the units of a level are dealt out so that its lanes have the same to do.
-class LaneDealer {
-public:
-    LaneDealer(std::uint32_t lanes, std::size_t units) : lanes_(lanes), up_(units), down_(units) {}
-
-    /// A step of the unit at this level that moves so many times the unit; levels grow from the
-    /// leaves up to the root and on, down to the leaves.
-    void add(std::uint32_t unit, std::uint32_t level, bool down, double cost) {
-        levels_[level].push_back({unit, down, cost});
-    }
-
-    void deal() {
-        std::vector<Level> levels;
-        for (auto& [level, steps] : levels_) {
-            levels.emplace_back();
-            levels.back().steps = std::move(steps);
-            for (const Item& item : levels.back().steps) levels.back().cost += item.cost;
-        }
-        give_lanes(levels);
-        for (Level& level : levels) deal(level);
-    }
-
-    std::uint32_t up(std::uint32_t unit) const { return up_[unit]; }
-    std::uint32_t down(std::uint32_t unit) const { return down_[unit]; }
-
-private:
-    struct Item {
-        std::uint32_t unit = 0;
-        bool down = false;
-        double cost = 0;
-    };
-    struct Level {
-        std::vector<Item> steps = {};
-        double cost = 0;
-        std::uint32_t first = 0;
-        std::uint32_t lanes = 1;
-    };
-
-    /// One for each, the others where they help most. Too few: neighbouring levels share.
-    void give_lanes(std::vector<Level>& levels) const {
-        const auto count = static_cast<std::uint32_t>(levels.size());
-        if (count >= lanes_) {
-            for (std::uint32_t i = 0; i < count; ++i) levels[i].first = i * lanes_ / count;
-            return;
-        }
-        for (std::uint32_t spare = lanes_ - count; spare > 0; --spare) {
-            const auto slowest = std::ranges::max_element(levels, {}, [](const Level& level) {
-                return level.lanes < level.steps.size() ? level.cost / level.lanes : -1;
-            });
-            ++slowest->lanes;
-        }
-        std::uint32_t first = 0;
-        for (Level& level : levels) {
-            level.first = std::exchange(first, first + level.lanes);
-        }
-    }
-
-    /// The largest first, each to the lane that has least to do.
-    void deal(Level& level) {
-        std::ranges::stable_sort(level.steps, std::greater{}, &Item::cost);
-        std::vector<double> loads(level.lanes);
-        for (const Item& item : level.steps) {
-            const auto least = std::ranges::min_element(loads);
-            const auto lane = level.first + static_cast<std::uint32_t>(least - loads.begin());
-            *least += item.cost;
-            (item.down ? down_ : up_)[item.unit] = lane;
-        }
-    }
-
-    std::uint32_t lanes_;
-    std::map<std::uint32_t, std::vector<Item>> levels_;
-    std::vector<std::uint32_t> up_;
-    std::vector<std::uint32_t> down_;
-};
-
 /// Where in the order of their chunk the units stand: those of a tree far apart.
 std::vector<std::uint32_t> turns_of_units(const std::vector<std::uint32_t>& tree_of_unit) {
     std::map<std::uint32_t, std::uint32_t> counts;
@@ -323,41 +247,6 @@ void add_unit(ScheduleBuilder& builder, const Tree& tree, std::uint32_t unit,
         add_broadcast(builder, tree, unit, lanes, wanted);
     }
 }
-
-/// Lanes of their own for everything that moves, at each rank. What only waits for the end shares
-/// the rank's last lane, because nobody waits for that in turn. The way down has lanes like the way
-/// up: links are shared by the number of those who use them.
-class OwnLanes {
-public:
-    OwnLanes(std::uint32_t ranks, bool leaves_push)
-        : leaves_push_(leaves_push), used_(ranks), up_(ranks), down_(ranks) {}
-
-    void take(const Tree& tree) {
-        for (std::uint32_t rank = 0; rank < used_.size(); ++rank) {
-            const bool leaf = tree.folds[rank].size() == 1;
-            up_[rank].push_back(leaf && !leaves_push_ ? shared : used_[rank]++);
-            down_[rank].push_back(leaf || rank == tree.root ? shared : used_[rank]++);
-        }
-    }
-
-    /// Lanes of the rank that needs most.
-    std::uint32_t most() const { return *std::ranges::max_element(used_) + 1; }
-
-    std::uint32_t up(std::uint32_t rank, std::uint32_t unit) const {
-        return up_[rank][unit] == shared ? used_[rank] : up_[rank][unit];
-    }
-    std::uint32_t down(std::uint32_t rank, std::uint32_t unit) const {
-        return down_[rank][unit] == shared ? used_[rank] : down_[rank][unit];
-    }
-
-private:
-    static constexpr std::uint32_t shared = UINT32_MAX;
-
-    const bool leaves_push_;
-    std::vector<std::uint32_t> used_;             ///< of each rank, without the shared one
-    std::vector<std::vector<std::uint32_t>> up_;  ///< by rank, then unit
-    std::vector<std::vector<std::uint32_t>> down_;
-};
 
 /// How often trees can be repeated so that each still has lanes of its own.
 std::uint32_t times_apart(const std::vector<WeightedTree>& trees, const Problem& problem) {
@@ -447,24 +336,27 @@ std::vector<WeightedTree> find_equal_trees(const Problem& problem,
 }
 
 /// The lanes of every rank and unit: result[rank].
-std::vector<LaneDealer> deal_lanes(const std::vector<Tree>& trees,
+std::vector<LaneDealer> deal_lanes(const Schedule& schedule, const std::vector<Tree>& trees,
                                    const std::vector<std::uint32_t>& tree_of_unit,
-                                   std::uint32_t ranks, std::uint32_t lanes, bool pulls) {
-    std::vector<LaneDealer> dealers(ranks, LaneDealer(lanes, tree_of_unit.size()));
+                                   std::uint32_t lanes, bool pulls) {
+    std::vector<LaneDealer> dealers(schedule.ranks, LaneDealer(lanes, tree_of_unit.size()));
     std::vector<std::vector<std::uint32_t>> depths;
     std::uint32_t deepest = 0;
     for (const Tree& tree : trees) {
         depths.push_back(depths_in(tree));
         deepest = std::max(deepest, std::ranges::max(depths.back()));
     }
+    const bool up = reduces(schedule.collective);
     for (std::uint32_t unit = 0; unit < tree_of_unit.size(); ++unit) {
         const Tree& tree = trees[tree_of_unit[unit]];
-        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        const std::vector<bool> reached = reached_by(tree, wanted_by(schedule, unit));
+        for (std::uint32_t rank = 0; rank < schedule.ranks; ++rank) {
             const std::uint32_t depth = depths[tree_of_unit[unit]][rank];
             const auto parts = static_cast<double>(tree.folds[rank].size());
             const bool leaf = tree.folds[rank].size() == 1;
-            if (!leaf || !pulls) dealers[rank].add(unit, deepest - depth, false, parts);
-            if (rank != tree.root) dealers[rank].add(unit, deepest + depth, true, parts - 1);
+            const bool down = rank == tree.root ? !up : reached[rank];
+            if (up && (!leaf || !pulls)) dealers[rank].add(unit, deepest - depth, false, parts);
+            if (down) dealers[rank].add(unit, deepest + depth, true, parts - 1);
         }
     }
     for (LaneDealer& dealer : dealers) dealer.deal();
@@ -480,7 +372,7 @@ Schedule build_together(const Strategy& strategy, const Problem& problem,
     std::vector<Tree> trees;
     for (const WeightedTree& tree : weighted) trees.push_back(folds_of(tree));
     const std::vector<LaneDealer> dealers =
-        deal_lanes(trees, tree_of_unit, problem.ranks, problem.lanes, pulls);
+        deal_lanes(start, trees, tree_of_unit, problem.lanes, pulls);
     ScheduleBuilder builder(std::move(start), problem.depth);
     std::vector<std::uint32_t> up(problem.ranks);
     std::vector<std::uint32_t> down(problem.ranks);

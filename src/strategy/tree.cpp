@@ -16,9 +16,7 @@ public:
           unit_(unit),
           lanes_(lanes),
           wanted_(wanted),
-          reached_(wanted) {
-        find_reached(tree.root);
-    }
+          reached_(reached_by(tree, wanted)) {}
 
     /// Steps of all ranks below `rank` and its own; the result of the whole tree goes down.
     void add_up(std::uint32_t rank, std::uint32_t parent, std::uint32_t depth = 0) {
@@ -82,16 +80,6 @@ private:
         return lanes_.pull_leaves && tree_.folds[rank].size() == 1 && wanted_[rank];
     }
 
-    /// Ranks that want the result or lie on the way to one.
-    bool find_reached(std::uint32_t rank) {
-        for (const std::uint32_t child : tree_.folds[rank]) {
-            if (child != rank && find_reached(child)) {
-                reached_[rank] = true;
-            }
-        }
-        return reached_[rank];
-    }
-
     /// The number of the channel above a rank at this depth.
     std::uint32_t level(std::uint32_t depth) const { return lanes_.channel_per_level ? depth : 0; }
 
@@ -122,10 +110,22 @@ private:
     const std::uint32_t unit_;
     const TreeLanes lanes_;
     const std::vector<bool>& wanted_;
-    std::vector<bool> reached_;
+    const std::vector<bool> reached_;
 };
 
+bool find_reached(const Tree& tree, std::uint32_t rank, std::vector<bool>& reached) {
+    for (const std::uint32_t child : tree.folds[rank]) {
+        if (child != rank && find_reached(tree, child, reached)) reached[rank] = true;
+    }
+    return reached[rank];
+}
+
 }  // namespace
+
+std::vector<bool> reached_by(const Tree& tree, std::vector<bool> wanted) {
+    find_reached(tree, tree.root, wanted);
+    return wanted;
+}
 
 Tree make_heap_tree(const std::vector<std::uint32_t>& order, std::uint32_t arity) {
     Tree tree{.root = order.front(), .folds = {}};

@@ -19,6 +19,9 @@ struct Tree {
 /// Child i of the node at position p of `order` is at position arity * p + i + 1.
 Tree make_heap_tree(const std::vector<std::uint32_t>& order, std::uint32_t arity);
 
+/// Ranks that want the result or lie on the way from the root to one that does.
+std::vector<bool> reached_by(const Tree& tree, std::vector<bool> wanted);
+
 /// The lanes that a unit uses at every rank: two, so that the way up and the way down overlap, or
 /// one.
 struct TreeLanes {

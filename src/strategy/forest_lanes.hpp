@@ -1,0 +1,128 @@
+// Which lanes of its ranks a forest's steps run in: lanes that serve several trees, or lanes of
+// each tree's own.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "strategy/tree.hpp"
+
+namespace rondo {
+
+/// Which lane of a rank runs which of its steps. Steps of one level, up or down, share lanes: while
+/// those move one chunk, the lanes of the next level move the chunk before. Levels get lanes by how
+/// much they move, and the units of a level are dealt out so that its lanes have the same to do.
+class LaneDealer {
+public:
+    LaneDealer(std::uint32_t lanes, std::size_t units) : lanes_(lanes), up_(units), down_(units) {}
+
+    /// A step of the unit at this level that moves so many times the unit; levels grow from the
+    /// leaves up to the root and on, down to the leaves.
+    void add(std::uint32_t unit, std::uint32_t level, bool down, double cost) {
+        levels_[level].push_back({unit, down, cost});
+    }
+
+    void deal() {
+        std::vector<Level> levels;
+        for (auto& [level, steps] : levels_) {
+            levels.emplace_back();
+            levels.back().steps = std::move(steps);
+            for (const Item& item : levels.back().steps) levels.back().cost += item.cost;
+        }
+        give_lanes(levels);
+        for (Level& level : levels) deal(level);
+    }
+
+    std::uint32_t up(std::uint32_t unit) const { return up_[unit]; }
+    std::uint32_t down(std::uint32_t unit) const { return down_[unit]; }
+
+private:
+    struct Item {
+        std::uint32_t unit = 0;
+        bool down = false;
+        double cost = 0;
+    };
+    struct Level {
+        std::vector<Item> steps = {};
+        double cost = 0;
+        std::uint32_t first = 0;
+        std::uint32_t lanes = 1;
+    };
+
+    /// One for each, the others where they help most. Too few: neighbouring levels share.
+    void give_lanes(std::vector<Level>& levels) const {
+        const auto count = static_cast<std::uint32_t>(levels.size());
+        if (count >= lanes_) {
+            for (std::uint32_t i = 0; i < count; ++i) levels[i].first = i * lanes_ / count;
+            return;
+        }
+        for (std::uint32_t spare = lanes_ - count; spare > 0; --spare) {
+            const auto slowest = std::ranges::max_element(levels, {}, [](const Level& level) {
+                return level.lanes < level.steps.size() ? level.cost / level.lanes : -1;
+            });
+            ++slowest->lanes;
+        }
+        std::uint32_t first = 0;
+        for (Level& level : levels) {
+            level.first = std::exchange(first, first + level.lanes);
+        }
+    }
+
+    /// The largest first, each to the lane that has least to do.
+    void deal(Level& level) {
+        std::ranges::stable_sort(level.steps, std::greater{}, &Item::cost);
+        std::vector<double> loads(level.lanes);
+        for (const Item& item : level.steps) {
+            const auto least = std::ranges::min_element(loads);
+            const auto lane = level.first + static_cast<std::uint32_t>(least - loads.begin());
+            *least += item.cost;
+            (item.down ? down_ : up_)[item.unit] = lane;
+        }
+    }
+
+    std::uint32_t lanes_;
+    std::map<std::uint32_t, std::vector<Item>> levels_;
+    std::vector<std::uint32_t> up_;
+    std::vector<std::uint32_t> down_;
+};
+
+/// Lanes of their own for everything that moves, at each rank. What only waits for the end shares
+/// the rank's last lane, because nobody waits for that in turn. The way down has lanes like the way
+/// up: links are shared by the number of those who use them.
+class OwnLanes {
+public:
+    OwnLanes(std::uint32_t ranks, bool leaves_push)
+        : leaves_push_(leaves_push), used_(ranks), up_(ranks), down_(ranks) {}
+
+    void take(const Tree& tree) {
+        for (std::uint32_t rank = 0; rank < used_.size(); ++rank) {
+            const bool leaf = tree.folds[rank].size() == 1;
+            up_[rank].push_back(leaf && !leaves_push_ ? shared : used_[rank]++);
+            down_[rank].push_back(leaf || rank == tree.root ? shared : used_[rank]++);
+        }
+    }
+
+    /// Lanes of the rank that needs most.
+    std::uint32_t most() const { return *std::ranges::max_element(used_) + 1; }
+
+    std::uint32_t up(std::uint32_t rank, std::uint32_t unit) const {
+        return up_[rank][unit] == shared ? used_[rank] : up_[rank][unit];
+    }
+    std::uint32_t down(std::uint32_t rank, std::uint32_t unit) const {
+        return down_[rank][unit] == shared ? used_[rank] : down_[rank][unit];
+    }
+
+private:
+    static constexpr std::uint32_t shared = UINT32_MAX;
+
+    const bool leaves_push_;
+    std::vector<std::uint32_t> used_;             ///< of each rank, without the shared one
+    std::vector<std::vector<std::uint32_t>> up_;  ///< by rank, then unit
+    std::vector<std::vector<std::uint32_t>> down_;
+};
+
+}  // namespace rondo
