@@ -42,7 +42,7 @@ namespace {
 std::uint32_t chunks_to_run(const Model& model) {
     constexpr std::size_t steps_to_run = 20'000;
     return static_cast<std::uint32_t>(
-        std::clamp<std::size_t>(steps_to_run / model.steps.size(), 32, 64));
+        std::clamp<std::size_t>(steps_to_run / model.steps.size(), 32, 80));
 }
 
 std::vector<double> resource_bytes(const Model& model, const std::vector<double>& units) {

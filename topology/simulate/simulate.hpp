@@ -21,7 +21,7 @@ struct SimulationOptions {
     std::uint64_t bytes = 0;               ///< of the whole message
     std::uint64_t slot_bytes = 128 << 10;  ///< the size of a chunk, where there are channels
     /// Longer pipelines run so many chunks; the time of the others is that of those in the middle.
-    /// 0: 32 to 64, fewer the more steps there are.
+    /// 0: 32 to 80, fewer the more steps there are.
     std::uint32_t most_chunks = 0;
     /// Transfers that begin or end within this part of their mean time share a new distribution of
     /// rates. 0: each for itself.
