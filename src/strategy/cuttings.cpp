@@ -20,6 +20,9 @@ constexpr std::uint64_t large_message = 64 * mebibyte;
 /// Many ranks make many steps: few ways, and what sends slices around gets few lanes.
 constexpr std::uint32_t many_ranks = 16;
 
+/// Trees of so few ranks can be of one weight.
+constexpr std::uint32_t few_ranks = 8;
+
 std::uint64_t valid_slot(std::uint64_t bytes) {
     return std::clamp(bytes, least_slot, most_slot);
 }
@@ -33,7 +36,7 @@ std::uint64_t usual_forest_slot(std::uint64_t bytes) {
 }
 
 /// Trees with lanes of their own.
-std::vector<WayToCut> ways_apart(std::uint64_t bytes) {
+std::vector<WayToCut> ways_apart(std::uint64_t bytes, std::uint32_t ranks) {
     std::vector<WayToCut> ways;
     const std::uint64_t slot = usual_forest_slot(bytes);
     const auto add = [&](std::uint32_t lanes, bool leaves_push, std::uint64_t slot_bytes) {
@@ -48,6 +51,11 @@ std::vector<WayToCut> ways_apart(std::uint64_t bytes) {
     add(26, true, slot);
     add(26, true, slot / 2);
     if (bytes >= large_message) add(32, true, slot / 2);
+    // How well units fit the weights of many trees depends on their number.
+    if (bytes >= large_message && ranks > few_ranks) {
+        add(30, false, slot);
+        add(28, false, slot);
+    }
     return ways;
 }
 
@@ -82,10 +90,12 @@ std::vector<WayToCut> ways_to_cut(const Strategy& strategy, Collective collectiv
     const bool forest = strategy.kind() == Strategy::Kind::forest;
     if (ranks > many_ranks) {
         const bool few_steps = forest || strategy.kind() == Strategy::Kind::direct;
-        return {{.lanes = few_steps ? 32u : 4u, .depth = 4, .parts = 8}};
+        std::vector<WayToCut> ways{{.lanes = few_steps ? 32u : 4u, .depth = 4, .parts = 8}};
+        if (forest) ways.push_back({.lanes = 30, .depth = 4, .parts = 32});
+        return ways;
     }
     if (forest && ranks > 2) {
-        if (collective == Collective::all_reduce) return ways_apart(bytes);
+        if (collective == Collective::all_reduce) return ways_apart(bytes, ranks);
         return reduces(collective) ? ways_together(bytes) : ways_with_many_units(bytes);
     }
     std::vector<WayToCut> ways;

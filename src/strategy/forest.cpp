@@ -14,17 +14,13 @@
 
 #include "strategy/equal_trees.hpp"
 #include "strategy/forest_lanes.hpp"
+#include "strategy/forest_units.hpp"
 #include "strategy/problem.hpp"
 #include "strategy/tree.hpp"
+#include "strategy/weighted_trees.hpp"
 
 namespace rondo {
 namespace {
-
-/// How far a tree may exceed its share by rounding: the links on it get slower by so much.
-constexpr double tolerated_excess = 1.01;
-
-/// Finer cuts than so many units above what the lanes need cost more steps than they gain.
-constexpr std::size_t most_extra_units = 64;
 
 /// Units per pair of lanes where the problem does not say.
 constexpr std::uint32_t usual_units_per_lane = 4;
@@ -36,13 +32,6 @@ constexpr double least_equal = 0.9;
 /// Parts that the busiest rank of a tree may fold before it reads its leaves' itself.
 constexpr double most_folds = 6;
 
-std::uint32_t root_of(const WeightedTree& tree) {
-    for (std::uint32_t rank = 0; rank < tree.parents.size(); ++rank) {
-        if (tree.parents[rank] == rank) return rank;
-    }
-    return 0;
-}
-
 std::vector<WeightedTree> stars(const Problem& problem) {
     std::vector<WeightedTree> trees;
     const bool one_root =
@@ -53,77 +42,6 @@ std::vector<WeightedTree> stars(const Problem& problem) {
         }
     }
     return trees;
-}
-
-/// `units` units for trees of these weights, so that the largest excess is as small as can be.
-std::vector<std::uint32_t> apportion(const std::vector<double>& weights, std::size_t units) {
-    std::vector<std::uint32_t> parts(weights.size());
-    for (std::size_t unit = 0; unit < units; ++unit) {
-        std::size_t best = 0;
-        for (std::size_t i = 1; i < weights.size(); ++i) {
-            if ((parts[i] + 1) * weights[best] < (parts[best] + 1) * weights[i]) best = i;
-        }
-        ++parts[best];
-    }
-    return parts;
-}
-
-double excess(const std::vector<double>& weights, const std::vector<std::uint32_t>& parts,
-              std::size_t units) {
-    double worst = 0;
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-        worst = std::max(worst, parts[i] / (weights[i] * static_cast<double>(units)));
-    }
-    return worst;
-}
-
-/// How many units each tree gets, `least` in all or more: the fewest that are close enough, or the
-/// closest.
-std::vector<std::uint32_t> unit_counts(const std::vector<WeightedTree>& trees, std::size_t least) {
-    double total = 0;
-    for (const WeightedTree& tree : trees) total += tree.weight;
-    std::vector<double> weights;
-    for (const WeightedTree& tree : trees) weights.push_back(tree.weight / total);
-    std::vector<std::uint32_t> best;
-    double best_excess = 0;
-    for (std::size_t units = least; units <= least + most_extra_units; ++units) {
-        std::vector<std::uint32_t> parts = apportion(weights, units);
-        const double worst = excess(weights, parts, units);
-        if (best.empty() || worst < best_excess) {
-            best = std::move(parts);
-            best_excess = worst;
-        }
-        if (best_excess <= tolerated_excess) break;
-    }
-    return best;
-}
-
-/// Children in the order of ranks, each rank among its own.
-Tree folds_of(const WeightedTree& tree) {
-    Tree result{.root = root_of(tree), .folds = {}};
-    result.folds.resize(tree.parents.size());
-    for (std::uint32_t rank = 0; rank < tree.parents.size(); ++rank) {
-        result.folds[rank].push_back(rank);
-    }
-    for (std::uint32_t rank = 0; rank < tree.parents.size(); ++rank) {
-        if (tree.parents[rank] != rank) result.folds[tree.parents[rank]].push_back(rank);
-    }
-    for (auto& folds : result.folds) std::ranges::sort(folds);
-    return result;
-}
-
-/// Hops from the root, per rank.
-std::vector<std::uint32_t> depths_in(const Tree& tree) {
-    std::vector<std::uint32_t> depths(tree.folds.size());
-    std::vector<std::uint32_t> reached{tree.root};
-    for (std::size_t i = 0; i < reached.size(); ++i) {
-        for (const std::uint32_t child : tree.folds[reached[i]]) {
-            if (child == reached[i]) continue;
-            depths[child] = depths[reached[i]] + 1;
-            reached.push_back(child);
-        }
-    }
-    return depths;
 }
 
 /// One hop: the root reads from everybody and writes to everybody, without scratch and without a
@@ -280,44 +198,6 @@ Schedule build_apart(const Strategy& strategy, const Problem& problem,
     return builder.take();
 }
 
-/// As many units as there are lanes for, by weight; empty when not even one has.
-std::vector<std::uint32_t> units_apart(const Problem& problem,
-                                       const std::vector<WeightedTree>& trees) {
-    double total = 0;
-    for (const WeightedTree& tree : trees) total += tree.weight;
-    std::vector<double> weights;
-    std::vector<Tree> folds;
-    for (const WeightedTree& tree : trees) {
-        weights.push_back(tree.weight / total);
-        folds.push_back(folds_of(tree));
-    }
-    const auto fit = [&](const std::vector<std::uint32_t>& parts) {
-        OwnLanes own(problem.ranks, problem.leaves_push);
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            for (std::uint32_t part = 0; part < parts[i]; ++part) own.take(folds[i]);
-        }
-        return own.most() <= problem.lanes;
-    };
-    std::vector<std::uint32_t> best;
-    std::size_t fitting = 0;
-    for (std::size_t too_many = std::size_t{problem.lanes} * problem.ranks;
-         fitting + 1 < too_many;) {
-        const std::size_t units = std::midpoint(fitting, too_many);
-        std::vector<std::uint32_t> parts = apportion(weights, units);
-        if (fit(parts)) {
-            best = std::move(parts);
-            fitting = units;
-        } else {
-            too_many = units;
-        }
-    }
-    std::vector<std::uint32_t> tree_of_unit;
-    for (std::uint32_t i = 0; i < best.size(); ++i) {
-        tree_of_unit.insert(tree_of_unit.end(), best[i], i);
-    }
-    return tree_of_unit;
-}
-
 /// Equal trees as they are best for lanes of their own, or for lanes that serve several of them.
 /// Apart, those who share a link should be at different places of their chunks, which lanes of one
 /// tree never are: all of them stand still before their flags at the same time. Together, more
@@ -413,8 +293,10 @@ Schedule build_forest_schedule(const Strategy& strategy, const Problem& problem)
             for (std::uint32_t i = 0; i < tree_of_unit.size(); ++i) tree_of_unit[i] = i % count;
             return build_apart(strategy, problem, equal, tree_of_unit);
         }
-        const auto units = apart ? units_apart(problem, trees) : std::vector<std::uint32_t>();
-        if (!units.empty()) return build_apart(strategy, problem, trees, units);
+        const UnitsApart units = apart ? units_apart(problem, trees) : UnitsApart();
+        if (!units.tree_of_unit.empty()) {
+            return build_apart(strategy, problem, units.trees, units.tree_of_unit);
+        }
     }
     return build_together(strategy, problem, trees, pulls);
 }

@@ -106,6 +106,8 @@ public:
         }
     }
 
+    /// Lanes of a rank so far.
+    std::uint32_t used(std::uint32_t rank) const { return used_[rank]; }
     /// Lanes of the rank that needs most.
     std::uint32_t most() const { return *std::ranges::max_element(used_) + 1; }
 
