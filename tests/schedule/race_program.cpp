@@ -1,6 +1,7 @@
 // Runs the program kernel's body for all ranks at once, a real thread per CUDA thread, under
 // ThreadSanitizer: right, or with a seeded bug. program_races_test starts it as a child.
 // Usage: race_program STRATEGY correct|missing_sync|relaxed_flag
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -58,6 +59,8 @@ struct World {
     std::vector<std::uint64_t> begins;
     std::vector<std::unique_ptr<Rank>> all;
     std::uint32_t abort = 0;
+    /// Where pointers lead that nobody has set: a seeded bug shall be reported, not crash.
+    std::vector<float> unset = std::vector<float>(count);
 
     explicit World(const Strategy& strategy)
         : schedule(build(strategy, {.ranks = ranks, .lanes = 2, .depth = 2})),
@@ -124,6 +127,10 @@ struct World {
             for (std::uint32_t lane = 0; lane < grid.blocks; ++lane) {
                 ThreadGroup& group = *groups.emplace_back(std::make_unique<ThreadGroup>(threads));
                 SharedStep* const own = shared.emplace_back(new SharedStep[2]()).get();
+                for (SharedStep* step : {own, own + 1}) {
+                    std::fill_n(step->sources, max_step_spans, unset.data());
+                    std::fill_n(step->destinations, max_step_spans, unset.data());
+                }
                 for (std::uint32_t thread = 0; thread < threads; ++thread) {
                     running.emplace_back([this, &group, grid, lane, thread, r, own] {
                         Block block(group, grid, lane, thread);
