@@ -16,32 +16,14 @@ cudaError_t conclude(const char* function, cudaError_t code, std::string detail)
     return code;
 }
 
-cudaError_t before_call(const char* function) {
-    ThreadState& thread = this_thread();
-    if (thread.in_host_function) return cudaErrorNotPermitted;
-    Machine& all = machine();
-    thread.calls.add();
-    return all.faults().on_call(function).value_or(cudaSuccess);
+void throw_no_such_device(const Machine& machine, int ordinal) {
+    throw ApiError{cudaErrorInvalidDevice, fmt::format("device {} does not exist; there are {}",
+                                                       ordinal, machine.device_count())};
 }
 
-Device& device_at(Machine& machine, int ordinal) {
-    if (ordinal < 0 || ordinal >= machine.device_count()) {
-        throw ApiError{cudaErrorInvalidDevice, fmt::format("device {} does not exist; there are {}",
-                                                           ordinal, machine.device_count())};
-    }
-    return machine.device(ordinal);
-}
-
-Device& current_device(Machine& machine) {
-    Device& device = device_at(machine, this_thread().device);
-    require_healthy(device);
-    return device;
-}
-
-void require_healthy(const Device& device) {
-    const cudaError_t error = device.sticky_error.load();
-    if (error != cudaSuccess)
-        throw ApiError{error, fmt::format("device {} is in an error state", device.index)};
+void throw_sticky_error(const Device& device) {
+    throw ApiError{device.sticky_error.load(),
+                   fmt::format("device {} is in an error state", device.index)};
 }
 
 void reserve_memory(Device& device, std::size_t bytes) {
@@ -93,10 +75,11 @@ Stream& stream_at(Machine& machine, cudaStream_t handle) {
 }
 
 const std::shared_ptr<Event>& event_at(Machine& machine, cudaEvent_t handle) {
-    const auto found = machine.events.find(reinterpret_cast<Event*>(handle));
-    if (found == machine.events.end())
+    const std::shared_ptr<Event>* const found =
+        machine.events.find(reinterpret_cast<Event*>(handle));
+    if (found == nullptr)
         throw ApiError{cudaErrorInvalidResourceHandle, "the event does not exist"};
-    return found->second;
+    return *found;
 }
 
 void forbid_while_capturing(Machine& machine) {
@@ -190,13 +173,21 @@ bool tail_says_all(Machine& machine, const Stream& stream) {
 
 OperationPtr issue(Machine& machine, Stream& stream, Command&& command,
                    std::span<const OperationPtr> also_after) {
+    const bool captures = stream.capture != nullptr;
+    OperationPtr operation = Operation::make(stream.device, std::move(command));
+    issue(machine, stream, OperationPtr(operation), also_after);
+    return captures ? nullptr : operation;
+}
+
+void issue(Machine& machine, Stream& stream, OperationPtr&& operation,
+           std::span<const OperationPtr> also_after) {
     Device& device = machine.device(stream.device);
     if (stream.capture) {
-        capture_node(stream, std::move(command));
-        return nullptr;
+        capture_node(stream, std::move(operation->command));
+        return;
     }
     if (stream.legacy) forbid_implicit_dependency(device);
-    OperationPtr operation(new Operation(stream.device, std::move(command)));
+    operation->device = stream.device;
     operation->priority = stream.priority;
     thread_local std::vector<OperationPtr> after;
     after.assign(also_after.begin(), also_after.end());
@@ -208,10 +199,9 @@ OperationPtr issue(Machine& machine, Stream& stream, Command&& command,
         machine.scheduler().start_after(operation, queue_tail);
         queue_tail = operation;
     }
-    stream.tail = operation;
-    machine.scheduler().submit(operation, after);
+    stream.tail = std::move(operation);
+    machine.scheduler().submit(stream.tail, after);
     after.clear();
-    return operation;
 }
 
 std::vector<OperationPtr> tails_of(Device& device) {

@@ -26,15 +26,21 @@ struct ApiError {
 cudaError_t conclude(const char* function, cudaError_t code, std::string detail);
 /// Faults, calls from host functions: what a call must return without doing anything. cudaSuccess
 /// if it may go on.
-cudaError_t before_call(const char* function);
+inline cudaError_t before_call(Machine& machine, const char* function) {
+    ThreadState& thread = this_thread();
+    if (thread.in_host_function) return cudaErrorNotPermitted;
+    thread.calls.add();
+    return machine.faults().on_call(function).value_or(cudaSuccess);
+}
 
 /// Runs the body of an API function.
 template <class Body>
 cudaError_t api(const char* function, Body&& body) noexcept {
     try {
-        if (const cudaError_t early = before_call(function); early != cudaSuccess)
+        Machine& all = machine();
+        if (const cudaError_t early = before_call(all, function); early != cudaSuccess)
             return conclude(function, early, "");
-        const cudaError_t code = body(machine());
+        const cudaError_t code = body(all);
         return code == cudaSuccess ? code : conclude(function, code, "");
     } catch (const ApiError& error) {
         return conclude(function, error.code, error.detail);
@@ -50,12 +56,24 @@ inline void require(bool condition, const char* detail) {
     if (!condition) throw ApiError{cudaErrorInvalidValue, detail};
 }
 
+[[noreturn]] void throw_no_such_device(const Machine& machine, int ordinal);
+[[noreturn]] void throw_sticky_error(const Device& device);
+
 /// A device by ordinal; throws cudaErrorInvalidDevice.
-Device& device_at(Machine& machine, int ordinal);
-/// The calling thread's device; throws its sticky error.
-Device& current_device(Machine& machine);
+inline Device& device_at(Machine& machine, int ordinal) {
+    if (ordinal < 0 || ordinal >= machine.device_count()) throw_no_such_device(machine, ordinal);
+    return machine.device(ordinal);
+}
 /// Throws the device's sticky error, if it has one.
-void require_healthy(const Device& device);
+inline void require_healthy(const Device& device) {
+    if (device.sticky_error.load() != cudaSuccess) throw_sticky_error(device);
+}
+/// The calling thread's device; throws its sticky error.
+inline Device& current_device(Machine& machine) {
+    Device& device = device_at(machine, this_thread().device);
+    require_healthy(device);
+    return device;
+}
 /// Counts bytes against the device's memory; throws cudaErrorMemoryAllocation when they do not fit.
 void reserve_memory(Device& device, std::size_t bytes);
 
@@ -84,8 +102,11 @@ void forbid_while_capturing(Machine& machine);
 /// The same for a call that names a stream: none may be made on a stream that captures.
 void forbid_on_capturing(Stream& stream);
 
-/// Puts a command on a stream: an operation in the stream's order, or a node while it captures
-/// (then null).
+/// Puts an operation, which has its command and nothing else, into the stream's order; while the
+/// stream captures, its command becomes a node.
+void issue(Machine& machine, Stream& stream, OperationPtr&& operation,
+           std::span<const OperationPtr> also_after = {});
+/// The same for a command. Returns its operation, or null while the stream captures.
 OperationPtr issue(Machine& machine, Stream& stream, Command&& command,
                    std::span<const OperationPtr> also_after = {});
 /// Whether everything that a next operation of the stream would wait for is done when its tail is.

@@ -139,8 +139,7 @@ cudaError_t CUDARTAPI cudaDeviceReset() {
                       [&](Stream* stream) { return machine.streams.contains(stream); });
         std::erase_if(machine.streams,
                       [&](const auto& each) { return each.second->device == device.index; });
-        std::erase_if(machine.events,
-                      [&](const auto& each) { return each.second->device == device.index; });
+        machine.events.erase_those_of(device.index);
         device.legacy_stream.tail = nullptr;
         device.loaded_kernels.clear();
         device.sticky_error = device.lost ? cudaErrorDevicesUnavailable : cudaSuccess;

@@ -90,8 +90,8 @@ void launch_graph(Machine& machine, GraphExec& executable, Stream& stream) {
         for (const std::size_t dependency : item.dependencies)
             after.push_back(operations[dependency]);
         if (after.empty()) after.push_back(begin);
-        OperationPtr operation(new Operation(
-            item.device, item.enabled ? Command(item.command) : Command(MarkerCommand{})));
+        OperationPtr operation = Operation::make(
+            item.device, item.enabled ? Command(item.command) : Command(MarkerCommand{}));
         operation->priority = stream.priority;
         if (const auto* event = std::get_if<EventCommand>(&item.command)) {
             if (event->record) {
@@ -157,7 +157,7 @@ KernelCommand kernel_command(const Device& device, const cudaKernelNodeParams& p
     command.dynamic_shared_bytes = parameters.sharedMemBytes;
     require(parameters.kernelParams != nullptr || kernel.description.argument_count == 0,
             "kernelParams is null");
-    command.arguments = ArgumentBuffer(kernel.description, parameters.kernelParams);
+    command.arguments.assign(kernel.description, parameters.kernelParams);
     check_launch(device, command);
     return command;
 }
@@ -298,7 +298,7 @@ cudaError_t CUDARTAPI cudaGraphExecDestroy(cudaGraphExec_t handle) {
         const auto owned = std::move(machine.graphs.executables.at(&executable));
         machine.graphs.executables.erase(&executable);
         // After the last launch, which may still run.
-        const OperationPtr release(new Operation(0, ReleaseCommand{owned->objects}));
+        const OperationPtr release = Operation::make(0, ReleaseCommand{owned->objects});
         machine.scheduler().submit(release, {&owned->last, 1});
         return cudaSuccess;
     });

@@ -33,9 +33,13 @@ void register_kernel(const void* entry, const KernelDescription& description) {
 }
 
 Kernel* find_kernel(const void* entry) {
+    thread_local Kernel* latest = nullptr;  // mostly the next launch is of the same kernel
+    if (latest != nullptr && latest->entry == entry) return latest;
     std::shared_lock lock(registry().mutex);
     const auto found = registry().kernels.find(entry);
-    return found == registry().kernels.end() ? nullptr : found->second.get();
+    if (found == registry().kernels.end()) return nullptr;
+    latest = found->second.get();
+    return latest;
 }
 
 Kernel& kernel_at(const void* entry) {
@@ -127,8 +131,9 @@ void load_lazily(Machine& machine, Device& device, const Kernel& kernel, bool ca
 cudaError_t launch(const char* function, const void* entry, const cudaLaunchConfig_t& config,
                    void** arguments, bool cooperative) {
     return api(function, [&](Machine& machine) {
-        KernelCommand command;
         Kernel& kernel = kernel_at(entry);
+        OperationPtr operation = Operation::make();
+        auto& command = operation->command.emplace<KernelCommand>();
         command.kernel = &kernel;
         command.grid = config.gridDim;
         command.block = config.blockDim;
@@ -141,7 +146,7 @@ cudaError_t launch(const char* function, const void* entry, const cudaLaunchConf
             if (attribute.id == cudaLaunchAttributePriority) priority = attribute.val.priority;
         }
         require(arguments != nullptr || kernel.description.argument_count == 0, "args is null");
-        command.arguments = ArgumentBuffer(kernel.description, arguments);
+        command.arguments.assign(kernel.description, arguments);
         Device& device = current_device(machine);
         check_launch(device, command);
         std::unique_lock lock(machine.scheduler().mutex());
@@ -159,7 +164,7 @@ cudaError_t launch(const char* function, const void* entry, const cudaLaunchConf
         }
         const int before = stream.priority;
         if (priority <= 0) stream.priority = priority;
-        issue(machine, stream, std::move(command));
+        issue(machine, stream, std::move(operation));
         stream.priority = before;
         return cudaSuccess;
     });

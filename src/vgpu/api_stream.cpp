@@ -62,7 +62,7 @@ cudaError_t create_event(const char* function, cudaEvent_t* handle, unsigned fla
         event->flags = flags;
         std::scoped_lock lock(machine.scheduler().mutex());
         *handle = reinterpret_cast<cudaEvent_t>(event.get());
-        machine.events.emplace(event.get(), std::move(event));
+        machine.events.add(std::move(event));
         return cudaSuccess;
     });
 }
@@ -331,7 +331,7 @@ cudaError_t CUDARTAPI cudaEventSynchronize(cudaEvent_t handle) {
                 throw ApiError{cudaErrorCapturedEvent, "the event was recorded in a capture"};
             forbid_while_capturing(machine);
             device = &machine.device(event->device);
-            operation = event->recorded;
+            if (event->recorded && !event->recorded->done()) operation = event->recorded;
         }
         wait_for(machine, {&operation, 1}, *device);
         return cudaSuccess;

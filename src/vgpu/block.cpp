@@ -82,7 +82,12 @@ WaitOutcome detail::wait_slowly(const FlagWait& wait) {
     count_interaction(block);
     if (checking())
         check_access(wait.flag, sizeof(std::uint32_t), Access::read, alignof(std::uint32_t));
-    block.wait = wait;
+    // Member by member: as a whole it would be loaded before its parts are stored.
+    block.wait.flag = wait.flag;
+    block.wait.wanted = wait.wanted;
+    block.wait.deadline_ns = wait.deadline_ns;
+    block.wait.abort = wait.abort;
+    block.wait.timeout_ns = wait.timeout_ns;
     block.waiting = true;
     if (!block.scheduler->seeded() && can_go_on(block, 0)) {
         block.waiting = false;

@@ -16,7 +16,8 @@ std::size_t aligned(std::size_t bytes) {
 
 }  // namespace
 
-ArgumentBuffer::ArgumentBuffer(const KernelDescription& description, void** arguments) {
+void ArgumentBuffer::assign(const KernelDescription& description, void** arguments) {
+    size_ = 0;
     for (std::size_t i = 0; i < description.argument_count; ++i)
         size_ += aligned(description.argument_sizes[i]);
     if (size_ > inline_bytes) large_.resize(size_);
@@ -27,7 +28,7 @@ ArgumentBuffer::ArgumentBuffer(const KernelDescription& description, void** argu
     }
 }
 
-void ArgumentBuffer::run(const KernelDescription& description) {
+void ArgumentBuffer::run_with_many(const KernelDescription& description) {
     constexpr std::size_t usual_count = 16;
     std::array<void*, usual_count> few;
     std::vector<void*> many;

@@ -31,15 +31,22 @@ struct Kernel {
 /// need no allocation.
 class ArgumentBuffer {
 public:
-    ArgumentBuffer() = default;
-    ArgumentBuffer(const KernelDescription& description, void** arguments);
+    void assign(const KernelDescription& description, void** arguments);
 
     /// Calls description.run with pointers to the copies.
-    void run(const KernelDescription& description);
+    void run(const KernelDescription& description) {
+        if (description.argument_count == 1) {  // inline, see Fiber
+            void* only = bytes();
+            description.run(&only);
+        } else {
+            run_with_many(description);
+        }
+    }
 
 private:
     static constexpr std::size_t inline_bytes = 256;
 
+    void run_with_many(const KernelDescription& description);
     std::byte* bytes() { return size_ <= inline_bytes ? small_ : large_.data(); }
 
     alignas(16) std::byte small_[inline_bytes];
@@ -48,6 +55,8 @@ private:
 };
 
 struct KernelCommand {
+    KernelCommand() {}  // not the compiler's: that would set all bytes of the arguments to 0
+
     const Kernel* kernel = nullptr;
     dim3 grid;
     dim3 block;

@@ -12,11 +12,13 @@ namespace {
 
 thread_local Block* running_block = nullptr;
 
-__attribute__((noinline)) void set_running_block(Block* block) {
+}  // namespace
+
+__attribute__((noinline)) void detail::set_running_block(Block* block) {
     running_block = block;
 }
 
-void block_entry(void* argument) {
+void detail::block_entry(void* argument) {
     auto& block = *static_cast<Block*>(argument);
     auto& kernel = std::get<KernelCommand>(block.launch->command);
     try {
@@ -29,8 +31,6 @@ void block_entry(void* argument) {
         block.scheduler->block_failed(block, "an exception that is not a std::exception");
     }
 }
-
-}  // namespace
 
 __attribute__((noinline)) Block* block_of_this_thread() noexcept {
     return running_block;
@@ -52,7 +52,7 @@ void Block::recycle() {
 
 bool Block::doomed() const {
     return kill.load(std::memory_order_relaxed) || scheduler->stopping() ||
-           scheduler->device_is_broken(info.device);
+           device_error->load(std::memory_order_relaxed) != cudaSuccess;
 }
 
 bool can_go_on(Block& block, std::uint64_t now) {
@@ -100,14 +100,26 @@ Block* Executor::pick(std::size_t first, std::uint64_t now) {
     return nullptr;
 }
 
-bool Executor::run_one() {
+unsigned Executor::run_some(unsigned most) {
     std::unique_lock lock(mutex_);
-    if (blocks_.empty()) return false;
-    Block* block = pick(cursor_ < blocks_.size() ? cursor_ : 0);
-    lock.unlock();
-    if (block == nullptr) return false;
-    run_picked(*block);
-    return true;
+    for (unsigned runs = 0; runs < most; ++runs) {
+        Block* const block =
+            blocks_.empty() ? nullptr : pick(cursor_ < blocks_.size() ? cursor_ : 0);
+        if (block == nullptr) return runs;
+        lock.unlock();
+        const bool ended = run(*block);
+        if (ended) scheduler_.block_ended(*block);
+        lock.lock();
+        after_run(*block, ended);
+    }
+    return most;
+}
+
+/// An ended block leaves the list only when its end is known: in between, the deadlock search must
+/// find it running.
+void Executor::after_run(Block& block, bool ended) {
+    block.running = false;
+    if (ended) keep(remove(block));
 }
 
 std::size_t Executor::count_runnable() {
@@ -128,33 +140,13 @@ void Executor::run_nth_runnable(std::size_t n) {
     Block& block = **found;
     block.running = true;
     lock.unlock();
-    run_picked(block);
-}
-
-void Executor::run_picked(Block& block) {
-    if (run(block)) {
-        retire(remove(block));
-    } else {
-        std::scoped_lock lock(mutex_);
-        block.running = false;
-    }
-}
-
-bool Executor::run(Block& block) {
-    set_running_block(&block);
-    block.waiting = false;
-    if (block.started) {
-        block.fiber.resume();
-    } else {
-        block.started = true;
-        block.fiber.start(&block_entry, &block);
-    }
-    set_running_block(nullptr);
-    return block.fiber.finished();
+    const bool ended = run(block);
+    if (ended) scheduler_.block_ended(block);
+    lock.lock();
+    after_run(block, ended);
 }
 
 std::unique_ptr<Block> Executor::remove(Block& block) {
-    std::scoped_lock lock(mutex_);
     auto found = std::find_if(blocks_.begin(), blocks_.end(),
                               [&](const auto& each) { return each.get() == &block; });
     std::unique_ptr<Block> owned = std::move(*found);
@@ -171,16 +163,12 @@ std::unique_ptr<Block> Executor::fresh_block() {
     return block;
 }
 
-void Executor::start(std::unique_ptr<Block> block) {
-    if (run(*block)) {
-        retire(std::move(block));
-    } else {
-        adopt(std::move(block));
-    }
-}
-
 void Executor::retire(std::unique_ptr<Block> block) {
     scheduler_.block_ended(*block);
+    keep(std::move(block));
+}
+
+void Executor::keep(std::unique_ptr<Block> block) {
     block->recycle();
     constexpr std::size_t kept = 256;
     if (unused_.size() < kept) unused_.push_back(std::move(block));
@@ -188,6 +176,14 @@ void Executor::retire(std::unique_ptr<Block> block) {
 
 void Executor::adopt(std::unique_ptr<Block> block) {
     std::scoped_lock lock(mutex_);
+    adopt_held(std::move(block));
+}
+
+void Executor::adopt_held(std::unique_ptr<Block> block) {
+    if (blocks_.empty() || !block->before(*blocks_.back())) {
+        blocks_.push_back(std::move(block));
+        return;
+    }
     auto at = std::upper_bound(blocks_.begin(), blocks_.end(), block,
                                [](const auto& a, const auto& b) { return a->before(*b); });
     blocks_.insert(at, std::move(block));

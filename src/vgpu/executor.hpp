@@ -30,6 +30,7 @@ struct Block {
     std::unique_ptr<std::byte[]> shared;
     Fiber fiber;
     Scheduler* scheduler = nullptr;
+    const std::atomic<cudaError_t>* device_error = nullptr;
     FlagWait wait;  ///< valid while waiting
     WaitOutcome outcome = WaitOutcome::ready;
     bool waiting = false;
@@ -56,19 +57,22 @@ class Executor {
 public:
     explicit Executor(Scheduler& scheduler) : scheduler_(scheduler) {}
 
-    /// Runs one block until it waits or ends. False when none can go on.
-    bool run_one();
+    /// Runs blocks in turn, each until it waits or ends, at most so many times. Returns how many
+    /// times; 0 when none can go on.
+    unsigned run_some(unsigned most);
     /// How many blocks could go on now, and running one of them by its number among those.
     std::size_t count_runnable();
     void run_nth_runnable(std::size_t n);
-    /// An unused block.
+    /// An unused block; kept ones cost nothing.
     std::unique_ptr<Block> fresh_block();
+    std::size_t spare_blocks() const { return unused_.size(); }
     /// Runs a block for the first time; if it waits, it stays under this executor's care.
     void start(std::unique_ptr<Block> block);
     /// Ends a block that has run or never will, and keeps it for later.
     void retire(std::unique_ptr<Block> block);
-    /// Takes over a block that waits, or waits to be started.
+    /// Takes over a block that waits, or waits to be started; the second form while hold() is held.
     void adopt(std::unique_ptr<Block> block);
+    void adopt_held(std::unique_ptr<Block> block);
     /// Gives up blocks that are not running. Blocks of the same index, on different devices, stay
     /// together where possible: they pass the same data on, which the thread's cache then holds.
     std::vector<std::unique_ptr<Block>> give_up_all();
@@ -89,10 +93,11 @@ public:
 private:
     Block* pick(std::size_t first);
     Block* pick(std::size_t first, std::uint64_t now);
-    void run_picked(Block& block);
-    bool run(Block& block);  // true when it has ended
-    std::unique_ptr<Block> remove(Block& block);
+    static bool run(Block& block);  // true when it has ended
+    void keep(std::unique_ptr<Block> block);
     // with the lock held
+    void after_run(Block& block, bool ended);
+    std::unique_ptr<Block> remove(Block& block);
     std::vector<std::unique_ptr<Block>> give_up_if(const std::function<bool(const Block&)>& wanted);
 
     Scheduler& scheduler_;
@@ -106,5 +111,32 @@ private:
 /// The block that the calling thread runs, or null. Never inlined: a fiber may wake on another
 /// thread.
 Block* block_of_this_thread() noexcept;
+
+namespace detail {
+void set_running_block(Block* block);  // never inlined either
+void block_entry(void* block);
+}  // namespace detail
+
+/// Inline, see Fiber.
+inline bool Executor::run(Block& block) {
+    detail::set_running_block(&block);
+    block.waiting = false;
+    if (block.started) {
+        block.fiber.resume();
+    } else if (!block.doomed()) {
+        block.started = true;
+        block.fiber.start(&detail::block_entry, &block);
+    }
+    detail::set_running_block(nullptr);
+    return block.fiber.finished();
+}
+
+inline void Executor::start(std::unique_ptr<Block> block) {
+    if (run(*block)) {
+        retire(std::move(block));
+    } else {
+        adopt(std::move(block));
+    }
+}
 
 }  // namespace vgpu

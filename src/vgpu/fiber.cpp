@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <boost/context/detail/fcontext.hpp>
 #include <new>
 #include <utility>
 
@@ -23,8 +22,9 @@ namespace vgpu {
 
 namespace {
 
-using boost::context::detail::fcontext_t;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 using boost::context::detail::jump_fcontext;
+#endif
 using boost::context::detail::make_fcontext;
 using boost::context::detail::transfer_t;
 
@@ -78,10 +78,8 @@ private:
 
 }  // namespace
 
-struct Fiber::Context {
+struct Fiber::Memory {
     Stack stack;
-    fcontext_t inside = nullptr;   // where the fiber goes on
-    fcontext_t outside = nullptr;  // where its resumer goes on
 #if defined(__SANITIZE_ADDRESS__)
     void* inside_fake_stack = nullptr;
     void* outside_fake_stack = nullptr;
@@ -91,26 +89,25 @@ struct Fiber::Context {
 #if defined(__SANITIZE_THREAD__)
     void* inside_tsan = __tsan_create_fiber(0);
     void* outside_tsan = nullptr;
-    ~Context() {
+    ~Memory() {
         __tsan_destroy_fiber(inside_tsan);
     }
 #endif
 
-    void arrived_inside(transfer_t from) {
-        outside = from.fctx;
+    void arrived_inside() {
 #if defined(__SANITIZE_ADDRESS__)
         __sanitizer_finish_switch_fiber(inside_fake_stack, &outside_bottom, &outside_size);
 #endif
     }
 };
 
-Fiber::Fiber() : context_(std::make_unique<Context>()) {
-    context_->inside =
-        make_fcontext(context_->stack.top(), context_->stack.usable(), [](transfer_t from) {
-            auto* self = static_cast<Fiber*>(from.data);
-            self->context_->arrived_inside(from);
-            self->loop();
-        });
+Fiber::Fiber() : memory_(std::make_unique<Memory>()) {
+    inside_ = make_fcontext(memory_->stack.top(), memory_->stack.usable(), [](transfer_t from) {
+        auto* self = static_cast<Fiber*>(from.data);
+        self->outside_ = from.fctx;
+        self->memory_->arrived_inside();
+        self->loop();
+    });
 }
 
 Fiber::~Fiber() {
@@ -119,45 +116,36 @@ Fiber::~Fiber() {
         switch_in();  // lets loop() end, so that the sanitizers see the stack empty
 }
 
-void Fiber::start(Entry entry, void* argument) {
-    entry_ = entry;
-    argument_ = argument;
-    finished_ = false;
-    switch_in();
-}
-
-void Fiber::resume() {
-    switch_in();
-}
-
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 __attribute__((no_sanitize("thread"), noinline)) void Fiber::switch_in() {
-    Context& context = *context_;
 #if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_start_switch_fiber(&context.outside_fake_stack, context.stack.bottom(),
-                                   context.stack.usable());
+    Memory& memory = *memory_;
+    __sanitizer_start_switch_fiber(&memory.outside_fake_stack, memory.stack.bottom(),
+                                   memory.stack.usable());
 #endif
 #if defined(__SANITIZE_THREAD__)
-    context.outside_tsan = __tsan_get_current_fiber();
-    __tsan_switch_to_fiber(context.inside_tsan, 0);
+    memory_->outside_tsan = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(memory_->inside_tsan, 0);
 #endif
-    const transfer_t back = jump_fcontext(context.inside, this);
-    context.inside = back.fctx;
+    inside_ = jump_fcontext(inside_, this).fctx;
 #if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_finish_switch_fiber(context.outside_fake_stack, nullptr, nullptr);
+    __sanitizer_finish_switch_fiber(memory.outside_fake_stack, nullptr, nullptr);
 #endif
 }
 
 __attribute__((no_sanitize("thread"), noinline)) void Fiber::suspend() {
-    Context& context = *context_;
 #if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_start_switch_fiber(closing_ ? nullptr : &context.inside_fake_stack,
-                                   context.outside_bottom, context.outside_size);
+    Memory& memory = *memory_;
+    __sanitizer_start_switch_fiber(closing_ ? nullptr : &memory.inside_fake_stack,
+                                   memory.outside_bottom, memory.outside_size);
 #endif
 #if defined(__SANITIZE_THREAD__)
-    __tsan_switch_to_fiber(context.outside_tsan, 0);
+    __tsan_switch_to_fiber(memory_->outside_tsan, 0);
 #endif
-    context.arrived_inside(jump_fcontext(context.outside, nullptr));
+    outside_ = jump_fcontext(outside_, nullptr).fctx;
+    memory_->arrived_inside();
 }
+#endif
 
 void Fiber::loop() {
     while (!closing_) {

@@ -151,7 +151,7 @@ void Machine::release_objects(const ObjectReferences& references) {
         command.function = object->destroy;
         command.user_data = object->pointer;
         graphs.objects.erase(object);
-        scheduler_->submit(OperationPtr(new Operation(0, command)), {});
+        scheduler_->submit(Operation::make(0, command), {});
     }
 }
 
@@ -173,13 +173,16 @@ std::string Machine::take_report() {
 // ---- the machine in force
 // ---------------------------------------------------------------------------------------------
 
+std::atomic<Machine*> detail::in_force{nullptr};
+
 namespace {
 
-std::atomic<Machine*> in_force{nullptr};
 std::mutex making;
 std::uint64_t machines_made = 0;
 
-Machine& make_from_environment() {
+}  // namespace
+
+Machine& detail::make_from_environment() {
     std::scoped_lock lock(making);
     if (Machine* existing = in_force.load()) return *existing;
     try {
@@ -193,22 +196,11 @@ Machine& make_from_environment() {
     return *in_force.load();
 }
 
-}  // namespace
-
-Machine& machine() {
-    Machine* current = in_force.load(std::memory_order_acquire);
-    return current != nullptr ? *current : make_from_environment();
-}
-
-Machine* machine_if_any() noexcept {
-    return in_force.load(std::memory_order_acquire);
-}
-
 void replace_machine(const Options& options) {
     std::scoped_lock lock(making);
     auto next = std::make_unique<Machine>(options, ++machines_made);
-    const std::unique_ptr<Machine> old(in_force.exchange(next.release()));
-    in_force.load()->update_instrumentation();
+    const std::unique_ptr<Machine> old(detail::in_force.exchange(next.release()));
+    detail::in_force.load()->update_instrumentation();
 }
 
 }  // namespace vgpu

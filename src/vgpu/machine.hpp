@@ -15,6 +15,7 @@
 #include "vgpu/call_count.hpp"
 #include "vgpu/control.hpp"
 #include "vgpu/device.hpp"
+#include "vgpu/event_table.hpp"
 #include "vgpu/faults.hpp"
 #include "vgpu/graph.hpp"
 #include "vgpu/memory.hpp"
@@ -66,7 +67,7 @@ public:
 
     // Handles; the scheduler's lock must be held.
     std::unordered_map<Stream*, std::unique_ptr<Stream>> streams;
-    std::unordered_map<Event*, std::shared_ptr<Event>> events;
+    EventTable events;
     std::unordered_map<MemoryPool*, std::unique_ptr<MemoryPool>> pools;
     GraphTable graphs;
     std::uint64_t next_id = 1;
@@ -93,11 +94,21 @@ private:
     std::unique_ptr<Scheduler> scheduler_;
 };
 
+namespace detail {
+extern std::atomic<Machine*> in_force;
+Machine& make_from_environment();
+}  // namespace detail
+
+/// As machine(), or null when nothing has used it yet.
+inline Machine* machine_if_any() noexcept {
+    return detail::in_force.load(std::memory_order_acquire);
+}
 /// The machine in force; made from the environment at first use (ends the program with a message
 /// when that fails).
-Machine& machine();
-/// As machine(), or null when nothing has used it yet.
-Machine* machine_if_any() noexcept;
+inline Machine& machine() {
+    Machine* const current = machine_if_any();
+    return current != nullptr ? *current : detail::make_from_environment();
+}
 
 /// Replaces the machine in force. See vgpu::reset().
 void replace_machine(const Options& options);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -61,6 +63,7 @@ std::string to_string(MemoryKind kind) {
 }
 
 MemoryMap::~MemoryMap() {
+    count_change();
     for (const auto& [begin, allocation] : live_) give_back(allocation);
 }
 
@@ -76,12 +79,14 @@ void* MemoryMap::allocate(Allocation allocation, bool poison) {
     if (poison) std::memset(memory, 0xCB, allocation.bytes);
     allocation.begin = reinterpret_cast<std::uintptr_t>(memory);
     std::unique_lock lock(mutex_);
+    count_change();
     live_.emplace(allocation.begin, allocation);
     return memory;
 }
 
 bool MemoryMap::record(const Allocation& allocation) {
     std::unique_lock lock(mutex_);
+    count_change();
     auto next = live_.lower_bound(allocation.begin);
     if (next != live_.end() && next->first < allocation.begin + allocation.bytes) return false;
     if (next != live_.begin() && std::prev(next)->second.contains(allocation.begin, 1))
@@ -102,6 +107,7 @@ void MemoryMap::give_back(const Allocation& allocation) {
 
 std::optional<Allocation> MemoryMap::release(const void* pointer) {
     std::unique_lock lock(mutex_);
+    count_change();
     auto found = live_.find(reinterpret_cast<std::uintptr_t>(pointer));
     if (found == live_.end()) return std::nullopt;
     const Allocation allocation = found->second;
@@ -113,13 +119,43 @@ std::optional<Allocation> MemoryMap::release(const void* pointer) {
     return allocation;
 }
 
+namespace {
+
+/// How often any map has changed.
+std::atomic<std::uint64_t> changes{1};
+
+/// What a thread found lately, by address; good as long as no map has changed since.
+struct Found {
+    const MemoryMap* map = nullptr;
+    std::uint64_t at = 0;  ///< the changes then
+    Allocation allocation;
+};
+
+Found& found_lately(std::uintptr_t address) {
+    constexpr std::size_t places = 32;
+    thread_local std::array<Found, places> all;
+    return all[(address / small_alignment) % places];
+}
+
+}  // namespace
+
+void MemoryMap::count_change() {
+    changes.fetch_add(1, std::memory_order_release);
+}
+
 std::optional<Allocation> MemoryMap::find(const void* pointer) const {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    Found& known = found_lately(address);
+    if (known.map == this && known.at == changes.load(std::memory_order_acquire) &&
+        known.allocation.contains(address, 1)) {
+        return known.allocation;
+    }
     std::shared_lock lock(mutex_);
     auto next = live_.upper_bound(address);
     if (next == live_.begin()) return std::nullopt;
     const Allocation& candidate = std::prev(next)->second;
     if (!candidate.contains(address, 1)) return std::nullopt;
+    known = {this, changes.load(std::memory_order_relaxed), candidate};
     return candidate;
 }
 
@@ -149,6 +185,7 @@ std::string MemoryMap::explain(const void* pointer) const {
 
 void MemoryMap::release_device(int device) {
     std::unique_lock lock(mutex_);
+    count_change();
     for (auto at = live_.begin(); at != live_.end();) {
         const Allocation allocation = at->second;
         if (allocation.device != device ||

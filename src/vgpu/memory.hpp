@@ -70,6 +70,7 @@ public:
 
 private:
     static void give_back(const Allocation& allocation);
+    static void count_change();  // with the lock held
 
     mutable std::shared_mutex mutex_;
     std::map<std::uintptr_t, Allocation> live_;

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
-#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -18,9 +17,21 @@ using OperationPtr = boost::intrusive_ptr<Operation>;
 
 /// Streams, events, legacy-stream rules and graphs all become edges between operations; nothing
 /// else orders work. Everything but `finished` is guarded by the scheduler's lock.
-class Operation : public boost::intrusive_ref_counter<Operation> {
+class Operation {
 public:
-    Operation(int device_index, Command&& what) : command(std::move(what)), device(device_index) {}
+    /// Without a command.
+    static OperationPtr make() { return {new Operation, false}; }
+    static OperationPtr make(int device, Command&& command) {
+        OperationPtr operation = make();
+        operation->command = std::move(command);
+        operation->device = device;
+        return operation;
+    }
+
+    /// A thread keeps the memory of those that it frees for those that it makes: a call of a
+    /// collective makes as many as it has ranks, more than the allocator keeps at hand.
+    static void* operator new(std::size_t bytes);
+    static void operator delete(void* memory) noexcept;
 
     Command command;
     int device = 0;
@@ -39,6 +50,36 @@ public:
     std::size_t finished_blocks = 0;
 
     bool done() const { return finished.load(std::memory_order_acquire); }
+
+private:
+    Operation() = default;
+    friend void intrusive_ptr_add_ref(Operation* operation) noexcept {
+        operation->references_.fetch_add(1, std::memory_order_relaxed);
+    }
+    friend void intrusive_ptr_release(Operation* operation) noexcept {
+        if (operation->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete operation;
+    }
+
+    std::atomic<unsigned> references_{1};  // its maker's
+};
+
+/// Memory of operations that are no more, for one thread.
+class SpareOperations {
+public:
+    SpareOperations() = default;
+    ~SpareOperations();
+    SpareOperations(const SpareOperations&) = delete;
+    SpareOperations& operator=(const SpareOperations&) = delete;
+
+    void* take() noexcept;             ///< null when there is none
+    bool keep(void* memory) noexcept;  ///< false when there are enough
+
+private:
+    struct Piece {
+        Piece* next;
+    };
+    Piece* first_ = nullptr;
+    unsigned count_ = 0;
 };
 
 }  // namespace vgpu

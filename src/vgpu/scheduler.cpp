@@ -18,6 +18,13 @@ int cores() {
     return std::max(1, CPU_COUNT(&set));
 }
 
+/// Of a number that is read without the lock and written with it: no locked instruction.
+template <class Number>
+void add_under_lock(std::atomic<Number>& number, Number summand,
+                    std::memory_order order = std::memory_order_relaxed) {
+    number.store(number.load(std::memory_order_relaxed) + summand, order);
+}
+
 unsigned workers_for(const Options& options) {
     if (options.seed.has_value()) return 1;
     return static_cast<unsigned>(std::max(1, options.workers < 0 ? cores() - 1 : options.workers));
@@ -66,15 +73,19 @@ void Scheduler::start_after(const OperationPtr& operation, const OperationPtr& e
 }
 
 /// Starts an operation and everything that becomes ready by it, without recursion.
-void Scheduler::start_ready(OperationPtr first) {
-    const bool outermost = starting_.empty();
-    starting_.push_back(std::move(first));
-    if (!outermost) return;
-    while (!starting_.empty()) {
-        const OperationPtr operation = starting_.front();
-        begin(operation);
-        starting_.pop_front();
+void Scheduler::start_ready(const OperationPtr& first) {
+    if (is_starting_) {
+        starting_.push_back(first);
+        return;
     }
+    is_starting_ = true;
+    begin(first);
+    while (!starting_.empty()) {
+        const OperationPtr operation = std::move(starting_.front());
+        starting_.pop_front();
+        begin(operation);
+    }
+    is_starting_ = false;
     if (sleepers_ > 0) changed_.notify_all();
 }
 
@@ -110,6 +121,7 @@ void Scheduler::begin(const OperationPtr& operation) {
 /// yet.
 void Scheduler::enqueue_launch(Device& device, const OperationPtr& operation) {
     operation->launch_number = ++launches_;
+    if (device.launches.empty() && give_places(device, operation)) return;
     const auto at = std::find_if(
         device.launches.begin(), device.launches.end(), [&](const OperationPtr& other) {
             return other->dispatched_blocks == 0 && other->priority > operation->priority;
@@ -131,36 +143,38 @@ void Scheduler::finish(const OperationPtr& operation, cudaError_t error) {
 
 void Scheduler::release_edges(std::vector<OperationPtr>& waiting) {
     for (OperationPtr& next : waiting) {
-        if (--next->unmet == 0) start_ready(std::move(next));
+        if (--next->unmet == 0) start_ready(next);
     }
     waiting.clear();
 }
 
-/// Gives places to blocks in the order of the launches. A cooperative launch gets all its places at
-/// once or waits.
+/// Gives places to blocks in the order of the launches.
 void Scheduler::dispatch(Device& device) {
-    while (!device.launches.empty()) {
-        const OperationPtr launch = device.launches.front();
-        const auto& kernel = std::get<KernelCommand>(launch->command);
-        const std::size_t threads = kernel.threads_per_block();
-        const std::size_t total = kernel.blocks();
-        if (kernel.cooperative && launch->dispatched_blocks == 0 &&
-            !device.has_place(total, threads))
-            return;
-        while (launch->dispatched_blocks < total) {
-            if (!device.has_place(1, threads)) return;
-            ++device.resident_blocks;
-            device.resident_threads += threads;
-            push({launch, launch->dispatched_blocks++});
-        }
+    while (!device.launches.empty() && give_places(device, device.launches.front()))
         device.launches.pop_front();
+}
+
+/// True when all blocks have places. A cooperative launch gets them all at once or waits.
+bool Scheduler::give_places(Device& device, const OperationPtr& launch) {
+    const auto& kernel = std::get<KernelCommand>(launch->command);
+    const std::size_t threads = kernel.threads_per_block();
+    const std::size_t total = kernel.blocks();
+    if (kernel.cooperative && launch->dispatched_blocks == 0 && !device.has_place(total, threads))
+        return false;
+    while (launch->dispatched_blocks < total) {
+        if (!device.has_place(1, threads)) return false;
+        ++device.resident_blocks;
+        device.resident_threads += threads;
+        add_under_lock(blocks_placed_, std::uint64_t{1});
+        push({launch, launch->dispatched_blocks++});
     }
+    return true;
 }
 
 void Scheduler::push(Ticket ticket) {
     auto& queue = ticket.operation->priority < 0 ? urgent_ : ready_;
     queue.push_back(std::move(ticket));
-    ready_count_.fetch_add(1, std::memory_order_release);
+    add_under_lock(ready_count_, std::size_t{1}, std::memory_order_release);
     if (sleepers_ > 0) changed_.notify_one();
     // A worker that naps will look by itself; one that has parked must be told.
     if (resting_workers_ > 0) wake_worker();
@@ -177,11 +191,15 @@ void Scheduler::wake_worker() {
     worker_wake_.notify_one();
 }
 
+void Scheduler::count_taken(std::size_t tickets) {
+    add_under_lock(ready_count_, std::size_t{0} - tickets);
+    add_under_lock(taken_, std::uint64_t{tickets});
+}
+
 bool Scheduler::pop(Ticket& ticket, bool from_back) {
     auto& queue = urgent_.empty() ? ready_ : urgent_;
     if (queue.empty()) return false;
-    ready_count_.fetch_sub(1, std::memory_order_relaxed);
-    taken_.fetch_add(1, std::memory_order_relaxed);
+    count_taken();
     if (from_back) {
         ticket = std::move(queue.back());
         queue.pop_back();
@@ -222,8 +240,7 @@ void Scheduler::pop_nth(Ticket& ticket, std::size_t n) {
         queue.begin() + static_cast<std::ptrdiff_t>(n < urgent_.size() ? n : n - urgent_.size());
     ticket = std::move(*at);
     queue.erase(at);
-    ready_count_.fetch_sub(1, std::memory_order_relaxed);
-    taken_.fetch_add(1, std::memory_order_relaxed);
+    count_taken();
 }
 
 void Scheduler::block_ended(Block& block) {
@@ -235,10 +252,6 @@ void Scheduler::block_ended(Block& block) {
     device.resident_threads -= kernel.threads_per_block();
     if (++launch->finished_blocks == kernel.blocks()) finish(launch, device.sticky_error.load());
     if (!device.launches.empty()) dispatch(device);
-}
-
-bool Scheduler::device_is_broken(int device) const {
-    return machine_.device(device).sticky_error.load(std::memory_order_relaxed) != cudaSuccess;
 }
 
 void Scheduler::kill_blocks(int device) {

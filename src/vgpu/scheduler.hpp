@@ -10,9 +10,9 @@
 // index: blocks of one index, on different devices, pass the same data on, and a thread that runs
 // them all has it in its cache.
 //
-// Locks. `mutex_` guards operations, streams, places and the ready queue; each Executor has a lock
-// for its list of blocks. Order: mutex_ before an executor's lock. No lock is held while a block, a
-// copy or a host function runs.
+// Locks. `mutex_` guards operations, streams, places and the ready queue, and is held for a few
+// instructions at a time; each Executor has a lock for its list of blocks. Order: mutex_ before an
+// executor's lock. No lock is held while a block, a copy or a host function runs.
 #pragma once
 
 #include <atomic>
@@ -30,6 +30,7 @@
 #include "vgpu/device.hpp"
 #include "vgpu/executor.hpp"
 #include "vgpu/operation.hpp"
+#include "vgpu/spin_lock.hpp"
 
 namespace vgpu {
 
@@ -40,7 +41,7 @@ public:
     explicit Scheduler(Machine& machine);
     ~Scheduler();  ///< ends all work: blocks are killed, what has not started never does
 
-    std::mutex& mutex() { return mutex_; }
+    SpinLock& mutex() { return mutex_; }
     /// The machine that the scheduler's blocks belong to, even while another one is already in
     /// force.
     Machine& machine() { return machine_; }
@@ -70,14 +71,13 @@ public:
     // ---- called by executors and blocks
     // -----------------------------------------------------------------------------
     void block_ended(Block& block);
-    bool device_is_broken(int device) const;
     bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
     void block_failed(Block& block, const char* reason);
     void announce_large_work();
     bool seeded() const { return seeded_; }
     bool coin();  ///< from the seed; only the one worker of a seeded scheduler calls it
     std::uint64_t launches() const { return launches_; }
-    std::uint64_t blocks() const { return blocks_started_.load(std::memory_order_relaxed); }
+    std::uint64_t blocks() const { return blocks_placed_.load(std::memory_order_relaxed); }
     std::uint64_t wakeups() const { return wakeups_.load(std::memory_order_relaxed); }
 
 private:
@@ -96,15 +96,17 @@ private:
     };
 
     // with mutex_ held
-    void start_ready(OperationPtr first);
+    void start_ready(const OperationPtr& first);
     void begin(const OperationPtr& operation);
     void enqueue_launch(Device& device, const OperationPtr& operation);
     void finish(const OperationPtr& operation, cudaError_t error);
     void release_edges(std::vector<OperationPtr>& waiting);
     void dispatch(Device& device);
+    bool give_places(Device& device, const OperationPtr& launch);
     void push(Ticket ticket);
     void wake_worker();
     void something_happened();
+    void count_taken(std::size_t tickets = 1);
     bool pop(Ticket& ticket, bool from_back);
     bool pop_share(Ticket& ticket, unsigned thread);
     bool is_share_of(unsigned thread, const Ticket& ticket) const;
@@ -117,8 +119,10 @@ private:
     bool step_seeded(Executor& executor);
     bool take_new_work(Executor& executor, WorkerState* worker, bool share_only);
     bool work_is_shared_out() const;
-    void run_ticket(Executor& executor, const Ticket& ticket);
-    void start_block(Executor& executor, const Ticket& ticket);
+    bool adopt_new_work(Executor& executor);
+    void run_ticket(Executor& executor, Ticket&& ticket);
+    void prepare_block(Block& block, Ticket&& ticket);
+    void start_block(Executor& executor, Ticket&& ticket);
     void run_task(const OperationPtr& operation);
     bool steal(Executor& thief, bool from_others);
     void wait_by_helping(std::span<const OperationPtr> operations);
@@ -146,12 +150,13 @@ private:
     const unsigned worker_count_;
     std::mt19937_64 random_;
 
-    mutable std::mutex mutex_;
-    std::condition_variable changed_;  // something finished or became ready
-    std::condition_variable worker_wake_;
-    std::condition_variable host_wake_;
+    mutable SpinLock mutex_;
+    std::condition_variable_any changed_;  // something finished or became ready
+    std::condition_variable_any worker_wake_;
+    std::condition_variable_any host_wake_;
     std::deque<Ticket> urgent_, ready_;
     std::deque<OperationPtr> starting_;  // worklist of start_ready()
+    bool is_starting_ = false;
     std::deque<OperationPtr> host_queue_;
     std::vector<std::unique_ptr<Block>> orphans_;  // left by callers that had what they wanted
     std::vector<std::unique_ptr<Executor>> executors_;
@@ -178,8 +183,8 @@ private:
     std::atomic<int> helper_processor_{-1};  // where a helping caller ran lately
     std::atomic<unsigned> waiting_threads_{0};
     std::atomic<std::uint64_t> last_issue_ns_{0};
-    std::atomic<std::uint64_t> large_until_ns_{0};
-    std::atomic<std::uint64_t> blocks_started_{0};
+    mutable std::atomic<std::uint64_t> large_until_ns_{0};  // 0: known to be over
+    std::atomic<std::uint64_t> blocks_placed_{0};
     std::atomic<std::uint64_t> wakeups_{0};
 };
 

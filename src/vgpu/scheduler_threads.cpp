@@ -27,6 +27,7 @@ constexpr std::uint64_t seeded_start_after = 10000 * microsecond;
 constexpr unsigned spins_before_yield = 300;
 constexpr unsigned yields_before_sleep = 100;
 constexpr unsigned spins_before_stealing = 100;
+constexpr unsigned runs_at_once = 16;            // of blocks, before a caller looks up
 constexpr unsigned turns_on_one_processor = 64;  // between two looks at where the thread runs
 
 bool all_done(std::span<const OperationPtr> operations) {
@@ -37,7 +38,11 @@ bool all_done(std::span<const OperationPtr> operations) {
 }  // namespace
 
 bool Scheduler::work_is_large() const {
-    return global_timer_ns() < large_until_ns_.load(std::memory_order_relaxed);
+    std::uint64_t until = large_until_ns_.load(std::memory_order_relaxed);
+    if (until == 0) return false;
+    if (global_timer_ns() < until) return true;
+    large_until_ns_.compare_exchange_strong(until, 0, std::memory_order_relaxed);
+    return false;
 }
 
 void Scheduler::announce_large_work() {
@@ -64,15 +69,37 @@ Executor& Scheduler::new_executor() {
 // ---------------------------------------------------------------------------------------------
 
 /// Leaves the workers their share of new work as long as it has something of its own.
-bool Scheduler::step(Executor& executor) {
-    if (ready_count_.load(std::memory_order_acquire) == 0) return executor.run_one();
+[[gnu::flatten]] bool Scheduler::step(Executor& executor) {  // see Fiber
+    if (ready_count_.load(std::memory_order_acquire) == 0)
+        return executor.run_some(runs_at_once) > 0;
     const bool shared_out = work_is_shared_out();
-    return take_new_work(executor, nullptr, shared_out) || executor.run_one() ||
+    if (!shared_out && adopt_new_work(executor)) return executor.run_some(runs_at_once) > 0;
+    return take_new_work(executor, nullptr, shared_out) || executor.run_some(1) > 0 ||
            (shared_out && take_new_work(executor, nullptr, false));
 }
 
 bool Scheduler::work_is_shared_out() const {
     return helpers_.load(std::memory_order_relaxed) <= 1 && work_is_large();
+}
+
+/// Many blocks at once, without beginning them: other threads may still take them away. False when
+/// there are none, or some that need more than this.
+bool Scheduler::adopt_new_work(Executor& executor) {
+    if (machine_.faults().any_block_fault() || stopping_) return false;
+    std::scoped_lock lock(mutex_);
+    const auto held = executor.hold();
+    auto& queue = urgent_.empty() ? ready_ : urgent_;
+    std::size_t adopted = 0;
+    for (; !queue.empty() && executor.spare_blocks() > 0; ++adopted) {
+        const auto* const kernel = std::get_if<KernelCommand>(&queue.front().operation->command);
+        if (kernel == nullptr || kernel->dynamic_shared_bytes > 0) break;
+        auto block = executor.fresh_block();
+        prepare_block(*block, std::move(queue.front()));
+        queue.pop_front();
+        executor.adopt_held(std::move(block));
+    }
+    count_taken(adopted);
+    return adopted > 0;
 }
 
 /// A caller that will wait for its work anyway does it best itself: a worker takes only what nobody
@@ -95,13 +122,13 @@ bool Scheduler::take_new_work(Executor& executor, WorkerState* worker, bool shar
         if (!found) return false;
         in_flight_.fetch_add(1);
     }
-    run_ticket(executor, ticket);
+    run_ticket(executor, std::move(ticket));
     return true;
 }
 
-void Scheduler::run_ticket(Executor& executor, const Ticket& ticket) {
+void Scheduler::run_ticket(Executor& executor, Ticket&& ticket) {
     if (std::holds_alternative<KernelCommand>(ticket.operation->command)) {
-        start_block(executor, ticket);
+        start_block(executor, std::move(ticket));
     } else {
         run_task(ticket.operation);
     }
@@ -124,19 +151,24 @@ void describe_place(BlockInfo& info, const Operation& launch, std::size_t index)
 
 }  // namespace
 
-void Scheduler::start_block(Executor& executor, const Ticket& ticket) {
-    auto block = executor.fresh_block();
-    block->launch = ticket.operation;
-    block->index = ticket.block;
-    block->scheduler = this;
-    BlockInfo& info = block->info;
-    describe_place(info, *ticket.operation, ticket.block);
+void Scheduler::prepare_block(Block& block, Ticket&& ticket) {
+    block.launch = std::move(ticket.operation);
+    block.index = ticket.block;
+    block.scheduler = this;
+    block.device_error = &machine_.device(block.launch->device).sticky_error;
+    BlockInfo& info = block.info;
+    describe_place(info, *block.launch, block.index);
     info.dynamic_shared = nullptr;
     if (info.dynamic_shared_bytes > 0) {
-        block->shared = std::make_unique_for_overwrite<std::byte[]>(info.dynamic_shared_bytes);
-        info.dynamic_shared = block->shared.get();
+        block.shared = std::make_unique_for_overwrite<std::byte[]>(info.dynamic_shared_bytes);
+        info.dynamic_shared = block.shared.get();
     }
-    blocks_started_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Scheduler::start_block(Executor& executor, Ticket&& ticket) {
+    auto block = executor.fresh_block();
+    prepare_block(*block, std::move(ticket));
+    const BlockInfo& info = block->info;
     const Faults& faults = machine_.faults();
     if (faults.any_block_fault()) {
         if (faults.kill_at(info.kernel, info.device, block->index) == 0u)
@@ -149,7 +181,6 @@ void Scheduler::start_block(Executor& executor, const Ticket& ticket) {
             return executor.adopt(std::move(block));
         }
     }
-    if (device_is_broken(info.device)) return executor.retire(std::move(block));
     executor.start(std::move(block));
 }
 
@@ -247,10 +278,8 @@ void Scheduler::pause(unsigned& idle, std::uint64_t& counted_epoch,
 /// Goes on for a moment with blocks that can finish now; what is left goes to the workers.
 void Scheduler::leave(Executor& executor) {
     if (executor.size() > 0) {
-        constexpr unsigned between_looks = 16;  // at the clock
         std::uint64_t until = 0;
-        for (unsigned i = 1; executor.run_one(); ++i) {
-            if (i % between_looks != 0) continue;
+        while (executor.run_some(runs_at_once) == runs_at_once) {
             const std::uint64_t now = global_timer_ns();
             if (until == 0) until = now + 10 * microsecond;
             if (now >= until) break;
@@ -312,9 +341,9 @@ void Scheduler::worker_loop(unsigned thread) {
         }
         const bool share_only = !seeded_ && ready_count_.load(std::memory_order_relaxed) > 0 &&
                                 work_is_shared_out() && state.idle < spins_before_stealing;
-        const bool busy = seeded_
-                              ? step_seeded(executor)
-                              : take_new_work(executor, &state, share_only) || executor.run_one();
+        const bool busy =
+            seeded_ ? step_seeded(executor)
+                    : take_new_work(executor, &state, share_only) || executor.run_some(1) > 0;
         if (busy || steal(executor, state.idle > spins_before_stealing)) {
             state.idle = 0;
         } else {
@@ -390,7 +419,7 @@ bool Scheduler::step_seeded(Executor& executor) {
     if (choice < runnable) {
         executor.run_nth_runnable(choice);
     } else {
-        run_ticket(executor, ticket);
+        run_ticket(executor, std::move(ticket));
     }
     return true;
 }

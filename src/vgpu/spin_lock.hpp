@@ -1,5 +1,5 @@
-// A lock for lists that are held for a few instructions and almost never by two threads at once:
-// half the cost of std::mutex there.
+// A lock for what is held for a few instructions and almost never wanted by two threads at once:
+// less than half the cost of std::mutex there.
 #pragma once
 
 #include <immintrin.h>

@@ -7,8 +7,11 @@
 
 namespace vgpu {
 
-ThreadState& this_thread() {
+constinit thread_local ThreadState* detail::known_thread = nullptr;
+
+ThreadState& detail::meet_thread() {
     thread_local ThreadState state;
+    known_thread = &state;
     return state;
 }
 
@@ -17,6 +20,7 @@ void mark_host_function_thread() {
 }
 
 ThreadState::~ThreadState() {
+    detail::known_thread = nullptr;
     Machine* current = machine_if_any();
     if (current != nullptr && executor != nullptr && current->generation() == executor_generation) {
         current->scheduler().return_executor(*executor);

@@ -25,13 +25,24 @@ struct ThreadState {
     std::vector<std::unique_ptr<Stream>> default_streams;  ///< cudaStreamPerThread, by device
 
     CallCount calls;
+    SpareOperations spare_operations;
     Executor* executor = nullptr;  ///< with which the thread helps
     std::uint64_t executor_generation = 0;
 
     ~ThreadState();
 };
 
-ThreadState& this_thread();
+namespace detail {
+extern constinit thread_local ThreadState*
+    known_thread;  // null before the thread is first met, and at its end
+ThreadState& meet_thread();
+}  // namespace detail
+
+/// For host threads only: a fiber may wake on another thread.
+inline ThreadState& this_thread() {
+    ThreadState* const known = detail::known_thread;
+    return known != nullptr ? *known : detail::meet_thread();
+}
 /// The calling thread runs host functions, which may not call the runtime.
 void mark_host_function_thread();
 
