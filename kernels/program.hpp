@@ -35,26 +35,34 @@ struct ProgramFlag {
     std::uint32_t number = 0;  ///< its name in reports
 };
 
+/// Brief calls (src/schedule/brief.hpp) leave out flags. These fall behind, and one that is 2^31
+/// behind would seem to be ahead: every so many chunks a call is not brief.
+inline constexpr std::uint32_t brief_period = 1 << 16;
+
 struct ProgramStep {
     std::uint32_t unit = 0;
     std::uint32_t first_span = 0;  ///< sources, then destinations
-    std::uint32_t first_flag = 0;  ///< waits, then signals
+    std::uint32_t first_flag = 0;  ///< waits, then signals; first those that a brief call needs
     std::uint16_t sources = 0;
     std::uint16_t destinations = 0;
     std::uint16_t waits = 0;
+    std::uint16_t brief_waits = 0;
     std::uint16_t signals = 0;
+    std::uint16_t brief_signals = 0;
     std::uint32_t finishes = 0;  ///< not 0: the result is complete; mean divides it
 };
 
 struct ProgramLane {
     std::uint32_t first_step = 0;
     std::uint32_t steps = 0;
+    std::uint32_t early_steps = 0;  ///< of these: the first, which a brief call runs at its entry
 };
 
 /// What changes from call to call, in the memory of the rank's device. Survives replays of a graph.
 struct ProgramState {
     std::uint32_t next_epoch = 0;  ///< chunks of all calls so far
     std::uint32_t epoch = 0;       ///< where the present call began
+    std::uint32_t brief = 0;       ///< not 0: the present call is
     std::uint32_t go = 0;          ///< a flag: calls whose entry is over
     std::uint32_t calls[max_lanes] = {};
 };
@@ -81,26 +89,36 @@ struct Segments {
 struct Signature {
     std::uint64_t count = 0;
     std::uint64_t plan = 0;  ///< what the plan depends on besides, as a hash
-    std::uint32_t sequence = 0;
     std::uint32_t root = 0;
-    std::uint8_t collective = 0;
-    std::uint8_t type = 0;
-    std::uint8_t op = 0;
-    std::uint8_t padding = 0;
-    std::uint32_t ranks = 0;
+    std::uint32_t kind = 0;  ///< one byte each: collective, element type, operator
+
+    static constexpr std::uint32_t kind_of(std::uint8_t collective, std::uint8_t type,
+                                           std::uint8_t op) {
+        return collective | static_cast<std::uint32_t>(type) << 8 |
+               static_cast<std::uint32_t>(op) << 16;
+    }
+    std::uint8_t collective() const { return static_cast<std::uint8_t>(kind); }
+    std::uint8_t type() const { return static_cast<std::uint8_t>(kind >> 8); }
+    std::uint8_t op() const { return static_cast<std::uint8_t>(kind >> 16); }
 
     bool operator==(const Signature&) const = default;
 };
 
 /// What a rank tells every rank, itself included, at the beginning of a call.
-struct alignas(64) MailboxEntry {
-    Signature signature;
-    std::uint64_t input = 0;
-    std::uint64_t output = 0;
-    std::uint64_t segments = 0;  ///< a Segments in the sender's memory, or 0
-    std::uint64_t factor = 0;    ///< premul_sum: the bits of the sender's factor
-    std::uint32_t arrived = 0;   ///< a flag: the sequence number plus one
+struct MailboxMessage {
+    Signature signature = {};
+    const void* input = nullptr;
+    void* output = nullptr;
+    const Segments* segments = nullptr;  ///< in the sender's memory, or null
+    std::uint64_t factor = 0;            ///< premul_sum: the bits of the sender's factor
 };
+
+/// One cache line.
+struct alignas(64) MailboxEntry {
+    MailboxMessage message;
+    std::uint32_t arrived = 0;  ///< a flag: the sequence number of the call plus one
+};
+static_assert(sizeof(MailboxEntry) == 64);
 
 /// Calls of even and odd sequence numbers use different entries, so that a fast rank does not
 /// overwrite what a slow one still reads.
@@ -132,17 +150,14 @@ struct ProgramArguments {
     Mailbox* const* incoming = nullptr;  ///< [rank] that rank's with me
     RankReport* report = nullptr;
     std::uint32_t* abort = nullptr;  ///< ends all waits of the communicator
-    const void* input = nullptr;
-    void* output = nullptr;
-    const Segments* segments = nullptr;
-    Signature signature;  ///< its sequence is filled in by the kernel
-    std::uint64_t factor = 0;
+    MailboxMessage message = {};
     std::uint64_t one = 0;    ///< the factor of what is not an input
     std::uint64_t share = 0;  ///< grains per share of a unit, and how many shares have one more
     std::uint64_t extra_shares = 0;
     std::uint64_t grain = 1;  ///< elements; units meet at multiples
     std::uint64_t chunk = 0;  ///< elements
     std::uint32_t chunks = 0;
+    std::uint32_t rank = 0;  ///< this one
     std::uint32_t ranks = 0;
     std::uint32_t divisor = 0;  ///< mean: the number of contributions; 0: none
     std::int32_t device = 0;

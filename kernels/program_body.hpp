@@ -23,14 +23,14 @@ public:
         : block_(block), arguments_(arguments), program_(*arguments.program), shared_(shared) {}
 
     RONDO_DEVICE void run() {
-        if (!(block_.index() == 0 ? enter() : follow())) {
+        const ProgramLane lane = program_.lanes[block_.index()];
+        if (!(block_.index() == 0 ? enter(lane) : follow(lane))) {
             return;
         }
-        const ProgramLane lane = program_.lanes[block_.index()];
         RONDO_NO_UNROLL
         for (std::uint32_t chunk = 0; chunk < arguments_.chunks; ++chunk) {
             RONDO_NO_UNROLL
-            for (std::uint32_t i = 0; i < lane.steps; ++i) {
+            for (std::uint32_t i = brief_ ? lane.early_steps : 0; i < lane.steps; ++i) {
                 if (!run_step(program_.steps[lane.first_step + i], chunk)) {
                     fail();
                     return;
@@ -60,14 +60,16 @@ private:
     // ---- entry
 
     /// Lane 0: publishes the call, waits for all ranks, compares, and lets the other lanes go.
-    RONDO_DEVICE bool enter() {
+    RONDO_DEVICE bool enter(const ProgramLane& lane) {
         RankState& rank_state = *arguments_.rank_state;
-        const std::uint32_t sequence = rank_state.sequence;
-        const bool usable = load_acquire(&rank_state.failed) == 0;
-        const bool agreed = usable && exchange(sequence);
         ProgramState& state = *program_.state;
-        epoch_ = state.next_epoch;
+        const std::uint32_t sequence = rank_state.sequence;
         const std::uint32_t calls = state.calls[0];
+        epoch_ = state.next_epoch;
+        brief_ = arguments_.chunks == 1 && epoch_ - state.epoch <= 1 && epoch_ % brief_period != 0;
+        parity_ = sequence % 2;
+        const bool usable = load_acquire(&rank_state.failed) == 0;
+        const bool agreed = usable && exchange(lane, sequence);
         block_.sync();
         if (block_.thread_rank() == 0) {
             state.calls[0] = calls + 1;
@@ -75,14 +77,18 @@ private:
                 rank_state.sequence = sequence + 1;
                 state.epoch = epoch_;
                 state.next_epoch = epoch_ + arguments_.chunks;
+                state.brief = brief_ ? 1 : 0;
             }
         }
         block_.signal(&state.go, calls + 1);
+        if (agreed && !brief_) {
+            catch_up(lane);
+        }
         return agreed;
     }
 
     /// The other lanes.
-    RONDO_DEVICE bool follow() {
+    RONDO_DEVICE bool follow(const ProgramLane& lane) {
         ProgramState& state = *program_.state;
         const std::uint32_t calls = state.calls[block_.index()];
         const FlagWait wait{.flag = &state.go, .wanted = calls + 1, .number = go_flag_number};
@@ -94,22 +100,37 @@ private:
             state.calls[block_.index()] = calls + 1;
         }
         epoch_ = state.epoch;
+        brief_ = state.brief != 0;
         parity_ = (arguments_.rank_state->sequence - 1) % 2;  // lane 0 has counted the call
-        return load_acquire(&arguments_.rank_state->failed) == 0;
+        if (load_acquire(&arguments_.rank_state->failed) != 0) {
+            return false;
+        }
+        if (!brief_) {
+            catch_up(lane);
+        }
+        return true;
     }
 
-    RONDO_DEVICE bool exchange(std::uint32_t sequence) {
-        parity_ = sequence % 2;
-        Signature signature = arguments_.signature;
-        signature.sequence = sequence;
-        for (std::uint32_t r = block_.thread_rank(); r < arguments_.ranks; r += block_.size()) {
+    /// Brings flags that brief calls left out to where this call begins.
+    RONDO_DEVICE void catch_up(const ProgramLane& lane) {
+        for (std::uint32_t i = block_.thread_rank(); i < lane.steps; i += block_.size()) {
+            const ProgramStep& step = program_.steps[lane.first_step + i];
+            const ProgramFlag* const signals = program_.flags + step.first_flag + step.waits;
+            for (std::uint32_t s = step.brief_signals; s < step.signals; ++s) {
+                block_.post(signals[s].flag, epoch_ * signals[s].per_chunk);
+            }
+        }
+    }
+
+    RONDO_DEVICE bool exchange(const ProgramLane& lane, std::uint32_t sequence) {
+        if (brief_ && lane.early_steps != 0) {
+            push_early(lane);
+        }
+        const std::uint32_t ranks = arguments_.ranks;
+        for (std::uint32_t r = block_.thread_rank(); r < ranks; r += block_.size()) {
             MailboxEntry& entry = arguments_.outgoing[r]->entries[parity_];
             block_.expect_access(&entry, sizeof(entry));
-            entry.signature = signature;
-            entry.input = reinterpret_cast<std::uint64_t>(arguments_.input);
-            entry.output = reinterpret_cast<std::uint64_t>(arguments_.output);
-            entry.segments = reinterpret_cast<std::uint64_t>(arguments_.segments);
-            entry.factor = arguments_.factor;
+            entry.message = arguments_.message;
             block_.post(&entry.arrived, sequence + 1);
         }
         const auto arrival = [&](std::uint32_t r) {
@@ -117,13 +138,14 @@ private:
                             .wanted = sequence + 1,
                             .number = r};
         };
-        if (!block_.wait_all(arguments_.ranks, arrival, limits())) {
+        if (!block_.wait_all(ranks, arrival, limits())) {
             fail();
             return false;
         }
+        const Signature signature = arguments_.message.signature;
         bool differs = false;
-        for (std::uint32_t r = block_.thread_rank(); r < arguments_.ranks; r += block_.size()) {
-            differs |= !(entry_of(r).signature == signature);
+        for (std::uint32_t r = block_.thread_rank(); r < ranks; r += block_.size()) {
+            differs |= !(message_of(r).signature == signature);
         }
         if (block_.any(differs)) {
             report_mismatch(sequence);
@@ -132,10 +154,23 @@ private:
         return true;
     }
 
+    /// What the rank pushes of its own input; that it has is what its arrival says.
+    RONDO_DEVICE void push_early(const ProgramLane& lane) {
+        if (block_.thread_rank() == 0) {
+            arguments_.outgoing[arguments_.rank]->entries[parity_].message = arguments_.message;
+        }
+        block_.sync();
+        RONDO_NO_UNROLL
+        for (std::uint32_t i = 0; i < lane.early_steps; ++i) {
+            move(program_.steps[lane.first_step + i], 0);
+        }
+        block_.sync();
+    }
+
     RONDO_DEVICE void report_mismatch(std::uint32_t sequence) {
         RankReport& report = *arguments_.report;
         for (std::uint32_t r = block_.thread_rank(); r < arguments_.ranks; r += block_.size()) {
-            report.signatures[r] = entry_of(r).signature;
+            report.signatures[r] = message_of(r).signature;
         }
         block_.sync();
         if (block_.thread_rank() == 0) {
@@ -145,8 +180,8 @@ private:
         }
     }
 
-    RONDO_DEVICE const MailboxEntry& entry_of(std::uint32_t rank) const {
-        return arguments_.incoming[rank]->entries[parity_];
+    RONDO_DEVICE const MailboxMessage& message_of(std::uint32_t rank) const {
+        return arguments_.incoming[rank]->entries[parity_].message;
     }
 
     // ---- steps
@@ -159,27 +194,33 @@ private:
                             .wanted = position * flags[i].per_chunk + flags[i].offset,
                             .number = flags[i].number};
         };
-        if (step.waits != 0 && !block_.wait_all(step.waits, wait, limits())) {
+        const std::uint32_t wait_count = brief_ ? step.brief_waits : step.waits;
+        if (wait_count != 0 && !block_.wait_all(wait_count, wait, limits())) {
             return false;
         }
         if (step.destinations != 0) {
-            const std::uint64_t unit_begin = begin_of(step.unit);
-            const std::uint64_t unit_end = begin_of(step.unit + 1);
-            const std::uint64_t begin = unit_begin + chunk * arguments_.chunk;
-            if (begin < unit_end) {
-                const std::uint64_t rest = unit_end - begin;
-                transfer(step, position, begin,
-                         begin + (rest < arguments_.chunk ? rest : arguments_.chunk));
-            }
+            move(step, chunk);
         }
         const ProgramFlag* const signals = flags + step.waits;
-        if (step.signals != 0) {
+        const std::uint32_t signal_count = brief_ ? step.brief_signals : step.signals;
+        if (signal_count != 0) {
             block_.sync();
-            for (std::uint32_t i = block_.thread_rank(); i < step.signals; i += block_.size()) {
+            for (std::uint32_t i = block_.thread_rank(); i < signal_count; i += block_.size()) {
                 block_.post(signals[i].flag, position * signals[i].per_chunk + signals[i].offset);
             }
         }
         return true;
+    }
+
+    /// The chunk of the step's unit, if the unit has so many.
+    RONDO_DEVICE void move(const ProgramStep& step, std::uint32_t chunk) {
+        const std::uint64_t unit_end = begin_of(step.unit + 1);
+        const std::uint64_t begin = begin_of(step.unit) + chunk * arguments_.chunk;
+        if (begin < unit_end) {
+            const std::uint64_t rest = unit_end - begin;
+            transfer(step, epoch_ + chunk, begin,
+                     begin + (rest < arguments_.chunk ? rest : arguments_.chunk));
+        }
     }
 
     /// Where a unit begins in the whole message: every share of it has `share` grains, the first
@@ -189,13 +230,14 @@ private:
         const std::uint64_t extra =
             shares < arguments_.extra_shares ? shares : arguments_.extra_shares;
         const std::uint64_t begin = (arguments_.share * shares + extra) * arguments_.grain;
-        return begin < arguments_.signature.count ? begin : arguments_.signature.count;
+        const std::uint64_t count = arguments_.message.signature.count;
+        return begin < count ? begin : count;
     }
 
     /// Elements [begin, end) of the message, cut where a segment ends.
     RONDO_DEVICE void transfer(const ProgramStep& step, std::uint32_t position, std::uint64_t begin,
                                std::uint64_t end) {
-        const Segments* const segments = arguments_.segments;
+        const Segments* const segments = arguments_.message.segments;
         std::uint32_t segment = 0;
         std::uint64_t first = begin;
         RONDO_NO_UNROLL
@@ -223,7 +265,7 @@ private:
                     shared.sources[i] = address;
                     if constexpr (op == ReduceOp::premul_sum) {
                         shared.factors[i] = span.space == ProgramSpan::input
-                                                ? entry_of(span.rank).factor
+                                                ? message_of(span.rank).factor
                                                 : arguments_.one;
                     }
                 } else {
@@ -263,15 +305,16 @@ private:
     /// Where the present segment of a rank's buffer begins.
     RONDO_DEVICE std::byte* buffer_of(const ProgramSpan& span, std::uint32_t segment,
                                       std::uint64_t segment_begin) const {
-        const MailboxEntry& entry = entry_of(span.rank);
-        if (entry.segments != 0) {
-            const auto& segments = *reinterpret_cast<const Segments*>(entry.segments);
+        const MailboxMessage& message = message_of(span.rank);
+        if (message.segments != nullptr) {
+            const Segments& segments = *message.segments;
             return static_cast<std::byte*>(span.space == ProgramSpan::input
                                                ? segments.inputs[segment]
                                                : segments.outputs[segment]);
         }
-        const std::uint64_t address = span.space == ProgramSpan::input ? entry.input : entry.output;
-        return reinterpret_cast<std::byte*>(address) +
+        void* const buffer =
+            span.space == ProgramSpan::input ? const_cast<void*>(message.input) : message.output;
+        return static_cast<std::byte*>(buffer) +
                (segment_begin - begin_of(span.base_unit)) * element_bytes<type>;
     }
 
@@ -280,6 +323,7 @@ private:
     const Program& program_;
     SharedStep* shared_;
     std::uint32_t epoch_ = 0;
+    bool brief_ = false;
     std::uint32_t parity_ = 0;
     std::uint32_t turn_ = 0;
 };

@@ -95,8 +95,8 @@ struct Schedule {
 };
 
 /// The least that a schedule must be for anybody to look further: every index exists, depths are
-/// powers of two, channels and events are used by their two lanes only, from one rank's lane to
-/// another's. Throws InvalidArgument that names the element.
+/// powers of two, every rank has a lane, channels and events are used by their two lanes only, from
+/// one lane to another. Throws InvalidArgument that names the element.
 RONDO_API void validate(const Schedule& schedule);
 
 /// For people: one line per step.
@@ -116,8 +116,8 @@ struct Verification {
     explicit operator bool() const { return problem.empty(); }
 };
 
-/// Runs the schedule symbolically, in place and out of place, over several chunks and two calls in
-/// a row, and proves that
+/// Runs the schedule symbolically, in place and out of place, over several chunks and calls in a
+/// row, brief ones too (docs/schedules.md), and proves that
 ///   - every output holds each contribution exactly once (or the root's value, or the owner's) and
 ///     was finished exactly once;
 ///   - no step reads what may still be written or writes what may still be read: all such pairs are

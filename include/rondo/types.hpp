@@ -62,12 +62,17 @@ Enum parse_name(std::string_view text, const std::array<std::string_view, size>&
                           "'; it must be one of " + known);
 }
 
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_no_such(const char* what,
+                                                                 std::size_t index) {
+    throw InvalidArgument("there is no " + std::string(what) + " with the number " +
+                          std::to_string(index));
+}
+
 template <class Enum, class Table>
-auto look_up(Enum value, const Table& table, const char* what) {
+constexpr auto look_up(Enum value, const Table& table, const char* what) {
     const auto index = static_cast<std::size_t>(value);
     if (index >= table.size()) {
-        throw InvalidArgument("there is no " + std::string(what) + " with the number " +
-                              std::to_string(index));
+        throw_no_such(what, index);
     }
     return table[index];
 }

@@ -17,6 +17,24 @@ void check_spans(const ReduceStep& step, std::size_t element_bytes) {
     }
 }
 
+#if defined(__SANITIZE_THREAD__)
+extern "C" void __tsan_read_range(void* address, unsigned long bytes);
+extern "C" void __tsan_write_range(void* address, unsigned long bytes);
+
+/// The sanitizer does not see what the vector loops read.
+void show_to_sanitizer(const ReduceStep& step, std::size_t element_bytes) {
+    const std::size_t offset = step.first * element_bytes;
+    const std::size_t bytes = step.count * element_bytes;
+    for (std::uint32_t s = 0; s < step.source_count; ++s) {
+        auto* const source = static_cast<std::byte*>(const_cast<void*>(step.sources[s]));
+        __tsan_read_range(source + offset, bytes);
+    }
+    for (std::uint32_t d = 0; d < step.destination_count; ++d) {
+        __tsan_write_range(static_cast<std::byte*>(step.destinations[d]) + offset, bytes);
+    }
+}
+#endif
+
 bool replaces_a_source(const ReduceStep& step, const void* destination) {
     for (std::uint32_t s = 0; s < step.source_count; ++s) {
         if (step.sources[s] == destination) {
@@ -38,6 +56,9 @@ void HostBlock::begin_step(const ReduceStep& step, std::size_t element_bytes) co
     if (vgpu::checking()) {
         check_spans(step, element_bytes);
     }
+#if defined(__SANITIZE_THREAD__)
+    show_to_sanitizer(step, element_bytes);
+#endif
 }
 
 bool HostBlock::wait_slowly(const FlagWait& wait, const WaitLimits& limits) const {

@@ -1,4 +1,6 @@
 // What is wrong with a call, found before anything is enqueued.
+#include <numeric>
+
 #include <fmt/format.h>
 
 #include "communicator/core.hpp"
@@ -40,6 +42,15 @@ void check_memory(const Buffer& buffer, std::uint32_t rank, DeviceId device) {
     }
 }
 
+/// Of the parts of the ranks before `rank`.
+std::uint64_t bytes_before(const Call& call, std::uint32_t ranks, std::uint32_t rank) {
+    const std::uint64_t count =
+        call.counts.empty()
+            ? call.count / ranks * rank
+            : std::accumulate(call.counts.begin(), call.counts.begin() + rank, std::uint64_t{0});
+    return count * size_of(call.type);
+}
+
 }  // namespace
 
 void Core::check_schedule(const Call& call) {
@@ -57,18 +68,30 @@ void Core::check_schedule(const Call& call) {
     }
 }
 
-void Core::check_call(const Call& call, std::uint32_t rank, const RankBuffers& buffers) {
-    const std::uint32_t name = names_.of(rank);
+void Core::check_call(const Call& call) {
     const std::uint64_t element = size_of(call.type);
     to_string(call.op);
-    const std::uint32_t ranks = machine_.ranks();
     if (call.count > (std::uint64_t{1} << 62) / element) {
         throw InvalidArgument(fmt::format("{} elements are more than memory can hold", call.count));
     }
+    check_schedule(call);
+}
+
+void Core::check_buffers(const Call& call, std::uint32_t first_rank,
+                         std::span<const RankBuffers> buffers) {
+    const std::lock_guard lock(checks_mutex_);
+    for (std::uint32_t i = 0; i < buffers.size(); ++i) {
+        check_buffers_of(call, first_rank + i, buffers[i]);
+    }
+}
+
+void Core::check_buffers_of(const Call& call, std::uint32_t rank, const RankBuffers& buffers) {
+    const std::uint32_t name = names_.of(rank);
+    const std::uint64_t element = size_of(call.type);
+    const std::uint32_t ranks = machine_.ranks();
     if (call.op == ReduceOp::premul_sum) {
         kernels::argument_bits(call.type, buffers.factor);  // throws for one that does not fit
     }
-    check_schedule(call);
     if (!buffers.segments.empty()) {
         for (const Segment& segment : buffers.segments) {
             check_memory({"input", segment.input, segment.count * element, element}, name,
@@ -81,16 +104,13 @@ void Core::check_call(const Call& call, std::uint32_t rank, const RankBuffers& b
     const Buffer input{"input", buffers.input, input_count(call, ranks, rank) * element, element};
     const Buffer output{"output", buffers.output, output_count(call, ranks, rank) * element,
                         element};
-    {
-        RankRecord& record = *records_[rank];
-        const std::lock_guard lock(record.mutex);
-        const CheckedBuffer now[2] = {{input.data, input.bytes}, {output.data, output.bytes}};
-        if (!(now[0] == record.checked[0]) || !(now[1] == record.checked[1])) {
-            check_memory(input, name, machine_.device(rank));
-            check_memory(output, name, machine_.device(rank));
-            record.checked[0] = now[0];
-            record.checked[1] = now[1];
-        }
+    RankRecord& record = *records_[rank];
+    const CheckedBuffer now[2] = {{input.data, input.bytes}, {output.data, output.bytes}};
+    if (!(now[0] == record.checked[0]) || !(now[1] == record.checked[1])) {
+        check_memory(input, name, machine_.device(rank));
+        check_memory(output, name, machine_.device(rank));
+        record.checked[0] = now[0];
+        record.checked[1] = now[1];
     }
     if (input.bytes == 0 || output.bytes == 0) {
         return;
@@ -99,13 +119,9 @@ void Core::check_call(const Call& call, std::uint32_t rank, const RankBuffers& b
     const auto begin_of = [](const Buffer& buffer) {
         return reinterpret_cast<std::uintptr_t>(buffer.data);
     };
-    std::uint64_t own = 0;
-    for (std::uint32_t r = 0; r < rank; ++r) {
-        own += (call.counts.empty() ? call.count / ranks : call.counts[r]) * element;
-    }
     std::uintptr_t in_place = begin_of(input);
-    if (call.collective == Collective::all_gather) in_place -= own;
-    if (call.collective == Collective::reduce_scatter) in_place += own;
+    if (call.collective == Collective::all_gather) in_place -= bytes_before(call, ranks, rank);
+    if (call.collective == Collective::reduce_scatter) in_place += bytes_before(call, ranks, rank);
     const bool overlaps = begin_of(input) < begin_of(output) + output.bytes &&
                           begin_of(output) < begin_of(input) + input.bytes;
     if (overlaps && begin_of(output) != in_place) {

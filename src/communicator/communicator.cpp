@@ -112,8 +112,9 @@ Work RankHandle::run(Call call, const void* input, void* output, const CallOptio
     check_options(options, 1, call.op);
     apply(call, options, *core_);
     const RankBuffers buffers = buffers_of(options, 0, input, output);
-    core_->check_call(call, rank_, buffers);
-    detail::CachedPlan& plan = core_->plan_for(call);
+    core_->check_call(call);
+    core_->check_buffers(call, rank_, {&buffers, 1});
+    const detail::PlannedCall plan = core_->plan_for(call);
     return {core_,
             core_->keeping_device([&] { return core_->enqueue(call, plan, rank_, buffers); })};
 }
@@ -176,7 +177,7 @@ Schedule Communicator::schedule_for(Collective collective, ElementType type, Red
                                     std::uint64_t count, const CallOptions& options) const {
     Call call{.collective = collective, .type = type, .op = op, .count = count};
     apply(call, options, *core_);
-    return core_->plan_for(call).plan->schedule();
+    return core_->plan_for(call).cached->plan->schedule();
 }
 
 Explanation Communicator::explain(Collective collective, ElementType type, std::uint64_t count,
@@ -195,10 +196,9 @@ std::exception_ptr Communicator::status() const {
 }
 
 Work Communicator::enqueue_all(const Call& call, std::span<const RankBuffers> buffers) {
-    for (std::uint32_t rank = 0; rank < buffers.size(); ++rank) {
-        core_->check_call(call, rank, buffers[rank]);
-    }
-    detail::CachedPlan& plan = core_->plan_for(call);
+    core_->check_call(call);
+    core_->check_buffers(call, 0, buffers);
+    const detail::PlannedCall plan = core_->plan_for(call);
     const std::lock_guard lock(Core::launch_mutex());
     return core_->keeping_device([&] {
         Work work(core_, nullptr);

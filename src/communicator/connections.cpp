@@ -40,7 +40,7 @@ Connections::Connections(const Machine& machine, const SharedFailure& failure)
                               .incoming = ranks_[rank].tables.data() + ranks,
                               .report = reports_.device_span(device).data() + rank,
                               .abort = failure.abort_word(device),
-                              .signature = {},
+                              .rank = rank,
                               .ranks = ranks,
                               .device = device.value()});
     }

@@ -38,10 +38,14 @@ CommunicatorOptions complete(CommunicatorOptions options) {
     return options;
 }
 
-/// Throws InvalidArgument when the message has more chunks than can be counted: now, and not when
-/// half of the ranks are enqueued.
-void require_countable(const Call& call, const Plan& plan) {
-    static_cast<void>(plan.cut(call.count, size_of(call.type)));
+bool has_spans(const Call& call) {
+    return !call.destinations.empty() || !call.counts.empty();
+}
+
+/// Whether two calls without spans have the same plan and cut.
+bool plans_alike(const Call& a, const Call& b) {
+    return a.count == b.count && a.collective == b.collective && a.type == b.type &&
+           a.root == b.root && a.schedule == b.schedule && a.strategy == b.strategy;
 }
 
 }  // namespace
@@ -117,13 +121,30 @@ std::mutex& Core::launch_mutex() {
     return mutex;
 }
 
-CachedPlan& Core::plan_for(const Call& call) {
+PlannedCall Core::plan_for(const Call& call) {
+    const bool may_be_kept = !has_spans(call);
+    if (may_be_kept) {
+        const std::lock_guard lock(plans_mutex_);
+        if (latest_plan_.cached != nullptr && plans_alike(call, latest_call_)) {
+            return latest_plan_;
+        }
+    }
+    CachedPlan& cached = find_or_make_plan(call);
+    const PlannedCall planned{&cached, cached.plan->cut(call.count, size_of(call.type))};
+    if (may_be_kept) {
+        const std::lock_guard lock(plans_mutex_);
+        latest_call_ = call;
+        latest_plan_ = planned;
+    }
+    return planned;
+}
+
+CachedPlan& Core::find_or_make_plan(const Call& call) {
     const PlanKey key = key_of(call);
     const std::lock_guard lock(plans_mutex_);
     const std::uint64_t hash = key.hash();
     for (const auto& cached : plans_) {
         if (cached->hash == hash && cached->key == key) {
-            require_countable(call, *cached->plan);
             return *cached;
         }
     }
@@ -141,7 +162,6 @@ CachedPlan& Core::plan_for(const Call& call) {
                                                       .first_flag_number = next_flag_number_});
     next_flag_number_ += cached->plan->flag_count();
     plans_.push_back(std::move(cached));
-    require_countable(call, *plans_.back()->plan);
     return *plans_.back();
 }
 

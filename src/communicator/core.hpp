@@ -1,6 +1,7 @@
 // The communicator without element types: plans, launches, order, failure.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <exception>
 #include <map>
@@ -37,6 +38,7 @@ struct PlanKey {
     std::uint64_t slot_bytes = 0;
     std::uint32_t units_per_lane = 0;
     bool leaves_push = false;
+    bool one_folds = false;
 
     bool operator==(const PlanKey& other) const;
     std::uint64_t hash() const;
@@ -50,6 +52,12 @@ struct CachedPlan {
     std::unique_ptr<Plan> plan;
 };
 
+/// A call's plan, and how the plan cuts a message of its length.
+struct PlannedCall {
+    CachedPlan* cached = nullptr;
+    Cut cut = {};
+};
+
 /// One rank's part of a call that was enqueued. Shared by the Work and by the rank, which orders
 /// its next call behind it.
 struct Pending {
@@ -58,7 +66,7 @@ struct Pending {
     std::vector<PinnedBuffer<std::byte>> table;  ///< none or one: the segments of the call
     std::uint32_t rank = 0;
     StreamRef stream{DeviceId(0), nullptr};
-    int references = 0;            ///< guarded by the rank's mutex
+    std::atomic<int> references = 0;
     Pending* next = nullptr;       ///< in the same Work
     Pending* next_free = nullptr;  ///< in the rank's pool
 };
@@ -78,11 +86,16 @@ public:
     const Machine& machine() const { return machine_; }
     const CommunicatorOptions& options() const { return options_; }
 
-    /// Everything that can be wrong with the call of one rank. Throws before anything is enqueued.
-    void check_call(const Call& call, std::uint32_t rank, const RankBuffers& buffers);
+    /// Everything that can be wrong with a call, whoever makes it, and with one rank's buffers.
+    /// Throws before anything is enqueued.
+    void check_call(const Call& call);
+    void check_buffers(const Call& call, std::uint32_t first_rank,
+                       std::span<const RankBuffers> buffers);
 
-    /// The plan of a call, made now when there is none. Throws InvalidArgument or Unsupported.
-    CachedPlan& plan_for(const Call& call);
+    /// The plan of a call, made now when there is none. Throws InvalidArgument or Unsupported, also
+    /// when the message has more chunks than can be counted: now, and not when half of the ranks
+    /// are enqueued.
+    PlannedCall plan_for(const Call& call);
     std::uint32_t add_schedule(Schedule schedule);
     /// What automatic does with a call, and why.
     Explanation explain(const Call& call) const;
@@ -104,7 +117,7 @@ public:
 
     /// Enqueues one rank's part. When that fails, all ranks end with the cause. Null when the
     /// stream is being captured. To be called inside keeping_device().
-    Pending* enqueue(const Call& call, CachedPlan& plan, std::uint32_t rank,
+    Pending* enqueue(const Call& call, const PlannedCall& plan, std::uint32_t rank,
                      const RankBuffers& buffers);
     void release(Pending* pending) noexcept;
 
@@ -134,7 +147,7 @@ private:
         RankRecord(const Machine& machine, std::uint32_t rank) : view(machine, rank) {}
 
         std::mutex mutex;
-        CheckedBuffer checked[2];
+        CheckedBuffer checked[2];  ///< guarded by the communicator's checks_mutex_
         Pending* last = nullptr;
         Pending* free = nullptr;
         std::vector<std::unique_ptr<Pending>> pool;
@@ -143,7 +156,7 @@ private:
         StagingPlaces output;
     };
 
-    Pending* enqueue_locked(const Call& call, CachedPlan& plan, std::uint32_t rank,
+    Pending* enqueue_locked(const Call& call, const PlannedCall& plan, std::uint32_t rank,
                             const RankBuffers& buffers, StreamRef stream, bool& capturing);
     /// One of the two buffers of a rank in a call: its tensors.
     struct CallBuffer {
@@ -163,12 +176,15 @@ private:
                                          const std::byte* staged_input, std::byte* staged_output,
                                          std::size_t element);
     void release_locked(RankRecord& record, Pending* pending) noexcept;
+    void free_locked(RankRecord& record, Pending* pending) noexcept;
     void check_schedule(const Call& call);
+    void check_buffers_of(const Call& call, std::uint32_t rank, const RankBuffers& buffers);
     ChoiceKey choice_key(const Call& call) const;
     Decision decide(const Call& call) const;
     PlanKey key_of(const Call& call) const;
     Schedule build_schedule(const PlanKey& key) const;
-    kernels::ProgramArguments arguments_of(const Call& call, const CachedPlan& plan,
+    CachedPlan& find_or_make_plan(const Call& call);
+    kernels::ProgramArguments arguments_of(const Call& call, const PlannedCall& plan,
                                            std::uint32_t rank, const RankBuffers& buffers) const;
     /// Ends everything with this cause, unless there is one already.
     void fail(std::exception_ptr cause) noexcept;
@@ -183,8 +199,11 @@ private:
     const std::shared_ptr<SharedFailure> failure_;
     Connections connections_;
     std::vector<std::unique_ptr<RankRecord>> records_;
+    std::mutex checks_mutex_;
     std::mutex plans_mutex_;
     std::vector<std::unique_ptr<CachedPlan>> plans_;
+    Call latest_call_;  ///< the latest that has no spans, and its plan: mostly it comes again
+    PlannedCall latest_plan_;
     std::vector<Schedule> schedules_;
     std::uint32_t next_flag_number_;
     std::mutex links_mutex_;

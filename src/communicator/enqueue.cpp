@@ -79,28 +79,26 @@ std::byte* Core::stage(const CallBuffer& buffer, const Plan& plan, std::uint32_t
     return hidden ? places.device.reserve(device, bytes) : nullptr;
 }
 
-kernels::ProgramArguments Core::arguments_of(const Call& call, const CachedPlan& cached,
+kernels::ProgramArguments Core::arguments_of(const Call& call, const PlannedCall& planned,
                                              std::uint32_t rank, const RankBuffers& buffers) const {
     kernels::ProgramArguments arguments = connections_.arguments(rank);
-    const Cut cut = cached.plan->cut(call.count, size_of(call.type));
-    arguments.program = cached.plan->program(rank);
-    arguments.input = buffers.input;
-    arguments.output = buffers.output;
-    std::uint64_t plan = cached.hash;
+    const Cut& cut = planned.cut;
+    arguments.program = planned.cached->plan->program(rank);
+    arguments.message.input = buffers.input;
+    arguments.message.output = buffers.output;
+    std::uint64_t plan = planned.cached->hash;
     for (const Segment& segment : buffers.segments) {
         plan = plan * 0x100000001b3 + segment.count + 1;
     }
-    arguments.signature = {.count = call.count,
-                           .plan = plan,
-                           .sequence = 0,
-                           .root = call.root,
-                           .collective = static_cast<std::uint8_t>(call.collective),
-                           .type = static_cast<std::uint8_t>(call.type),
-                           .op = static_cast<std::uint8_t>(call.op),
-                           .padding = 0,
-                           .ranks = machine_.ranks()};
+    arguments.message.signature = {
+        .count = call.count,
+        .plan = plan,
+        .root = call.root,
+        .kind = kernels::Signature::kind_of(static_cast<std::uint8_t>(call.collective),
+                                            static_cast<std::uint8_t>(call.type),
+                                            static_cast<std::uint8_t>(call.op))};
     if (call.op == ReduceOp::premul_sum) {
-        arguments.factor = kernels::argument_bits(call.type, buffers.factor);
+        arguments.message.factor = kernels::argument_bits(call.type, buffers.factor);
         arguments.one = kernels::argument_bits(call.type, 1);
     }
     arguments.share = cut.share;
@@ -163,13 +161,13 @@ void Core::copy_tensors(const CallBuffer& buffer, std::byte* staged, StreamRef s
     }
 }
 
-Pending* Core::enqueue(const Call& call, CachedPlan& cached, std::uint32_t rank,
+Pending* Core::enqueue(const Call& call, const PlannedCall& planned, std::uint32_t rank,
                        const RankBuffers& buffers) try {
     const StreamRef stream(machine_.device(rank), buffers.stream);
     const std::lock_guard lock(records_[rank]->mutex);
     bool capturing = true;  // until it is known; the stream holds nothing of the call before
     try {
-        return enqueue_locked(call, cached, rank, buffers, stream, capturing);
+        return enqueue_locked(call, planned, rank, buffers, stream, capturing);
     } catch (...) {
         // What is in the stream already ends now, before anybody frees what it uses.
         fail(std::current_exception());
@@ -184,9 +182,10 @@ Pending* Core::enqueue(const Call& call, CachedPlan& cached, std::uint32_t rank,
     std::rethrow_exception(failure_->get());  // the first one, for every rank
 }
 
-Pending* Core::enqueue_locked(const Call& call, CachedPlan& cached, std::uint32_t rank,
+Pending* Core::enqueue_locked(const Call& call, const PlannedCall& planned, std::uint32_t rank,
                               const RankBuffers& buffers, StreamRef stream, bool& capturing) {
     const DeviceId device = stream.device();
+    Plan& plan = *planned.cached->plan;
     RankRecord& record = *records_[rank];
     const std::size_t element = size_of(call.type);
     const bool segmented = !buffers.segments.empty();
@@ -198,42 +197,42 @@ Pending* Core::enqueue_locked(const Call& call, CachedPlan& cached, std::uint32_
     record.view.begin_call();
     const CallBuffer input{true, tensors(whole_input), element};
     const CallBuffer output{false, tensors(whole_output), element};
-    std::byte* const staged_input = stage(input, *cached.plan, rank);
-    std::byte* const staged_output = stage(output, *cached.plan, rank);
+    std::byte* const staged_input = stage(input, plan, rank);
+    std::byte* const staged_output = stage(output, plan, rank);
     // From here on: a default stream is that of the current device.
     set_current_device(device);
     capturing = stream.capturing();
     if (!capturing && record.last != nullptr && !(record.last->stream == stream)) {
         stream.wait(record.last->event);
     }
-    if (!cached.plan->is_uploaded(rank)) {
+    if (!plan.is_uploaded(rank)) {
         if (capturing) {  // must not become a part of the graph
             const RelaxedCaptureMode relaxed;
             const Stream own(device);
-            cached.plan->upload(rank, own);
+            plan.upload(rank, own);
             own.synchronize();
         } else {
-            cached.plan->upload(rank, stream);
+            plan.upload(rank, stream);
         }
     }
-    kernels::ProgramArguments arguments = arguments_of(call, cached, rank, buffers);
+    kernels::ProgramArguments arguments = arguments_of(call, planned, rank, buffers);
     if (staged_input != nullptr) {
         copy_tensors(input, staged_input, stream);
-        arguments.input = staged_input;
+        arguments.message.input = staged_input;
     }
     if (staged_output != nullptr) {
-        arguments.output = staged_output;
+        arguments.message.output = staged_output;
     }
     Pending* const pending = take(rank, segmented);
     // Whatever happens below, the Pending is not lost.
-    pending->references = 1;
+    pending->references.store(1, std::memory_order_relaxed);
     const auto give_back = [&](Pending* unused) { release_locked(record, unused); };
     std::unique_ptr<Pending, decltype(give_back)> owner(pending, give_back);
     if (segmented) {
-        arguments.segments =
+        arguments.message.segments =
             write_table(*pending, buffers.segments, staged_input, staged_output, element);
     }
-    const unsigned lanes = cached.plan->lanes(rank);
+    const unsigned lanes = plan.lanes(rank);
     kernels::launch(kernels::find_program_kernel(call.type, call.op), arguments, stream,
                     {.blocks = lanes, .cooperative = lanes > 1});
     if (staged_output != nullptr) {
@@ -252,7 +251,7 @@ Pending* Core::enqueue_locked(const Call& call, CachedPlan& cached, std::uint32_
         release_locked(record, record.last);
     }
     record.last = pending;
-    pending->references = 2;
+    pending->references.store(2, std::memory_order_relaxed);
     owner.release();
     return pending;
 }
@@ -273,17 +272,21 @@ Pending* Core::take(std::uint32_t rank, bool with_table) {
 }
 
 void Core::release_locked(RankRecord& record, Pending* pending) noexcept {
-    if (--pending->references == 0) {
-        pending->next = nullptr;
-        pending->next_free = record.free;
-        record.free = pending;
-    }
+    if (--pending->references == 0) free_locked(record, pending);
 }
 
 void Core::release(Pending* pending) noexcept {
-    RankRecord& record = *records_[pending->rank];
-    const std::lock_guard lock(record.mutex);
-    release_locked(record, pending);
+    if (--pending->references == 0) {
+        RankRecord& record = *records_[pending->rank];
+        const std::lock_guard lock(record.mutex);
+        free_locked(record, pending);
+    }
+}
+
+void Core::free_locked(RankRecord& record, Pending* pending) noexcept {
+    pending->next = nullptr;
+    pending->next_free = record.free;
+    record.free = pending;
 }
 
 }  // namespace rondo::detail

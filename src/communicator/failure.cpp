@@ -26,7 +26,7 @@ std::string describe_call(const kernels::Signature& signature, const RankNames& 
         return describe(signature);
     }
     return fmt::format("{} of {} x {}", rank == 0 ? "send" : "receive", signature.count,
-                       to_string(static_cast<ElementType>(signature.type)));
+                       to_string(static_cast<ElementType>(signature.type())));
 }
 
 [[noreturn]] void throw_mismatch(const Connections& connections, const RankNames& names,
@@ -111,11 +111,11 @@ void throw_timeout(const Machine& machine, const RankNames& names, const Connect
 }  // namespace
 
 std::string describe(const kernels::Signature& signature) {
-    const auto collective = static_cast<Collective>(signature.collective);
+    const auto collective = static_cast<Collective>(signature.collective());
     std::string text = fmt::format("{} of {} x {}", to_string(collective), signature.count,
-                                   to_string(static_cast<ElementType>(signature.type)));
+                                   to_string(static_cast<ElementType>(signature.type())));
     if (reduces(collective)) {
-        text += fmt::format(", {}", to_string(static_cast<ReduceOp>(signature.op)));
+        text += fmt::format(", {}", to_string(static_cast<ReduceOp>(signature.op())));
     }
     if (collective == Collective::broadcast || collective == Collective::reduce) {
         text += fmt::format(", root {}", signature.root);

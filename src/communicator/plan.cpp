@@ -160,7 +160,8 @@ void Plan::make_image(const Machine& machine, std::uint32_t rank, const Layout& 
     const std::size_t spans = image.add(lowered.spans);
     const std::size_t flags = image.add(lowered.flags);
     const std::size_t begins = image.add(unit_begins_);
-    const kernels::ProgramState start_state{.next_epoch = options_.first_epoch};
+    const kernels::ProgramState start_state{.next_epoch = options_.first_epoch,
+                                            .epoch = options_.first_epoch};
     const std::size_t state = image.add(&start_state, 1);
     kernels::Program program;
     const std::size_t header = image.add(&program, 1);

@@ -30,13 +30,17 @@ bool one_shot_applies(Collective collective) {
     return collective == Collective::all_reduce || collective == Collective::reduce_scatter;
 }
 
-/// direct by size.
-Strategy with_shots(const Strategy& strategy, const Call& call, std::uint64_t bytes,
-                    std::uint32_t ranks) {
-    if (strategy != Strategy::direct()) return strategy;
-    const bool one_shot = one_shot_applies(call.collective) && bytes <= small_message &&
-                          bytes * ranks <= one_shot_traffic;
-    return Strategy::direct(one_shot ? 1 : 2);
+/// In one memory nothing is far away, and one thread runs all of a small call: there one rank folds
+/// everything, with the fewest flags.
+constexpr std::uint64_t one_folds_traffic = 32 << 10;
+
+/// direct by size, where the caller has not said its shots.
+void choose_shots(PlanKey& key, std::uint64_t traffic, bool one_memory) {
+    if (key.strategy != Strategy::direct()) return;
+    const bool one_shot =
+        !one_memory && one_shot_applies(key.collective) && traffic <= one_shot_traffic;
+    key.strategy = Strategy::direct(one_shot ? 1 : 2);
+    key.one_folds = one_memory && traffic <= one_folds_traffic;
 }
 
 /// One unit needs two lanes, one for the way to its root and one for the way back.
@@ -72,7 +76,7 @@ bool PlanKey::operator==(const PlanKey& other) const {
            schedule == other.schedule && root == other.root && lanes == other.lanes &&
            depth == other.depth && slot_bytes == other.slot_bytes &&
            units_per_lane == other.units_per_lane && leaves_push == other.leaves_push &&
-           std::ranges::equal(destinations, other.destinations) &&
+           one_folds == other.one_folds && std::ranges::equal(destinations, other.destinations) &&
            std::ranges::equal(counts, other.counts);
 }
 
@@ -82,7 +86,8 @@ std::uint64_t PlanKey::hash() const {
          {static_cast<std::uint64_t>(collective), static_cast<std::uint64_t>(strategy.kind()),
           std::uint64_t{strategy.arity()}, std::uint64_t{schedule}, std::uint64_t{root},
           std::uint64_t{lanes}, std::uint64_t{depth}, slot_bytes, std::uint64_t{units_per_lane},
-          std::uint64_t{leaves_push}, std::uint64_t{destinations.size()}}) {
+          std::uint64_t{leaves_push}, std::uint64_t{one_folds},
+          std::uint64_t{destinations.size()}}) {
         hash.add(value);
     }
     for (const std::uint32_t rank : destinations) hash.add(rank);
@@ -105,6 +110,7 @@ Decision Core::decide(const Call& call) const {
 PlanKey Core::key_of(const Call& call) const {
     const std::uint64_t bytes = call.count * size_of(call.type);
     const bool small = bytes <= small_message;
+    const bool one_memory = advisor_.is_one_memory();
     PlanKey key{.collective = call.collective,
                 .schedule = call.schedule,
                 .root = call.root,
@@ -116,12 +122,10 @@ PlanKey Core::key_of(const Call& call) const {
     if (call.schedule == 0 && call.strategy.kind() == Strategy::Kind::automatic) {
         decision = decide(call);
     }
-    key.strategy = call.schedule != 0
-                       ? Strategy()
-                       : with_shots(decision.strategy, call, bytes, machine_.ranks());
+    key.strategy = call.schedule != 0 ? Strategy() : decision.strategy;
+    choose_shots(key, bytes * machine_.ranks(), one_memory);
     // In one memory, what a lane's blocks pass on should stay in the cache of the core that runs
     // them: two cores need two lanes or pairs of them, and slots must be small.
-    const bool one_memory = advisor_.is_one_memory();
     const std::uint32_t many = one_memory && uses_pairs_of_lanes(key.strategy) ? 4 : 2;
     key.lanes = tuning.lanes != 0 ? tuning.lanes : small ? 1 : many;
     if (decision.cutting.slot_bytes != 0) {
@@ -158,7 +162,8 @@ Schedule Core::build_schedule(const PlanKey& key) const {
                     .lanes = key.lanes,
                     .depth = key.depth,
                     .units_per_lane = key.units_per_lane,
-                    .leaves_push = key.leaves_push};
+                    .leaves_push = key.leaves_push,
+                    .one_folds = key.one_folds};
     if (key.strategy.kind() == Strategy::Kind::reduction_to_one_device) {
         for (std::uint32_t rank = 0; rank < machine_.ranks(); ++rank) {
             if (machine_.device(rank).value() == key.strategy.device()) problem.centre = rank;

@@ -3,47 +3,28 @@
 #include "cuda/check.hpp"
 
 namespace rondo {
-namespace {
 
-constexpr int no_guard = -1;
+constinit thread_local int detail::guarded_device = detail::no_guard;
 
-/// The current device while a guard lives in the thread.
-thread_local int guarded = no_guard;
-
-}  // namespace
-
-void set_current_device(DeviceId device) {
-    if (guarded == device.value()) {
-        return;
-    }
+void detail::switch_device(DeviceId device) {
     const cudaError_t status = cudaSetDevice(device.value());
     if (status != cudaSuccess) [[unlikely]] {
         throw_cuda_error(status, "cudaSetDevice(" + std::to_string(device.value()) + ")",
                          std::source_location::current());
     }
-    guarded = device.value();
+    guarded_device = device.value();
 }
 
-DeviceId current_device() {
-    return DeviceId(guarded);
+void DeviceGuard::begin() {
+    check(cudaGetDevice(&previous_), "cudaGetDevice");
+    detail::guarded_device = previous_;
 }
 
-DeviceGuard::DeviceGuard() : previous_(guarded), outermost_(guarded == no_guard) {
-    if (outermost_) {
-        check(cudaGetDevice(&previous_), "cudaGetDevice");
-        guarded = previous_;
-    }
-}
-
-DeviceGuard::DeviceGuard(DeviceId device) : DeviceGuard() {
-    set_current_device(device);  // when it throws, the destructor runs
-}
-
-DeviceGuard::~DeviceGuard() {
-    if (guarded != previous_) {
+void DeviceGuard::end() noexcept {
+    if (detail::guarded_device != previous_) {
         check_noexcept(cudaSetDevice(previous_), "cudaSetDevice");
     }
-    guarded = outermost_ ? no_guard : previous_;
+    detail::guarded_device = outermost_ ? detail::no_guard : previous_;
 }
 
 }  // namespace rondo

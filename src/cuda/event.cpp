@@ -20,6 +20,13 @@ cudaEvent_t create_event(DeviceId device, const EventOptions& options) {
     return handle;
 }
 
+/// Events need no current device, so a failure must say whose event it was.
+[[noreturn]] void throw_event_error(cudaError_t status, const char* call, DeviceId device) {
+    throw_cuda_error(status,
+                     std::string(call) + " of an event of device " + std::to_string(device.value()),
+                     std::source_location::current());
+}
+
 }  // namespace
 
 void EventRef::record(StreamRef stream) const {
@@ -33,23 +40,25 @@ void EventRef::record(StreamRef stream) const {
 }
 
 bool EventRef::ready() const {
-    const DeviceGuard guard(device_);
     const cudaError_t status = cudaEventQuery(handle_);
     if (status == cudaErrorNotReady) {
         static_cast<void>(cudaGetLastError());
         return false;
     }
-    check(status, "cudaEventQuery");
+    if (status != cudaSuccess) [[unlikely]] {
+        throw_event_error(status, "cudaEventQuery", device_);
+    }
     return true;
 }
 
 void EventRef::synchronize() const {
-    const DeviceGuard guard(device_);
-    check(cudaEventSynchronize(handle_), "cudaEventSynchronize");
+    if (const cudaError_t status = cudaEventSynchronize(handle_); status != cudaSuccess)
+        [[unlikely]] {
+        throw_event_error(status, "cudaEventSynchronize", device_);
+    }
 }
 
 float elapsed_milliseconds(EventRef start, EventRef end) {
-    const DeviceGuard guard(start.device());
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, start.get(), end.get()), "cudaEventElapsedTime");
     return milliseconds;

@@ -48,7 +48,7 @@ void StreamRef::call_host(cudaHostFn_t function, void* data) const {
 }
 
 bool StreamRef::capturing() const {
-    if (handle_ == nullptr) {
+    if (handle_ == nullptr || handle_ == cudaStreamLegacy) {
         return false;  // the default stream can't be captured
     }
     const DeviceGuard guard(device_);

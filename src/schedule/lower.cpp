@@ -1,9 +1,9 @@
 // Derives flags, positions, waits and credits from channels and events.
 #include "schedule/lower.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include "schedule/brief.hpp"
 
 namespace rondo {
 namespace {
@@ -20,20 +20,44 @@ std::size_t event_flag(const Schedule& schedule, std::uint32_t event) {
     return 2 * schedule.channels.size() + event;
 }
 
+/// The flags of one step, those in front that a brief call needs.
+class FlagList {
+public:
+    void clear() {
+        flags_.clear();
+        brief_ = 0;
+    }
+    void add(const kernels::ProgramFlag& flag, bool brief_needs_it) {
+        flags_.insert(brief_needs_it ? flags_.begin() + brief_++ : flags_.end(), flag);
+    }
+    std::uint16_t size() const { return static_cast<std::uint16_t>(flags_.size()); }
+    std::uint16_t brief() const { return static_cast<std::uint16_t>(brief_); }
+    void append_to(std::vector<kernels::ProgramFlag>& all) const {
+        all.insert(all.end(), flags_.begin(), flags_.end());
+    }
+
+private:
+    std::vector<kernels::ProgramFlag> flags_;
+    std::ptrdiff_t brief_ = 0;
+};
+
 /// Lowers one lane. A link's position counts its uses by this lane within a chunk.
 class LaneLowering {
 public:
     LaneLowering(const Schedule& schedule, const std::vector<FlagInfo>& infos,
-                 const Placement& placement, LoweredProgram& program)
+                 const BriefCall& brief, const Placement& placement, LoweredProgram& program)
         : schedule_(schedule),
           infos_(infos),
+          brief_(brief),
           placement_(placement),
           program_(program),
           positions_(infos.size()) {}
 
-    void run(const Lane& lane) {
-        program_.lanes.push_back({static_cast<std::uint32_t>(program_.steps.size()),
-                                  static_cast<std::uint32_t>(lane.steps.size())});
+    void run(std::size_t index) {
+        const Lane& lane = schedule_.lanes[index];
+        program_.lanes.push_back({.first_step = static_cast<std::uint32_t>(program_.steps.size()),
+                                  .steps = static_cast<std::uint32_t>(lane.steps.size()),
+                                  .early_steps = brief_.early_steps[index]});
         for (const Step& step : lane.steps) {
             run(step);
         }
@@ -52,7 +76,7 @@ private:
         signals_.clear();
         for (const std::uint32_t event : step.waits) {
             const std::size_t flag = event_flag(schedule_, event);
-            waits_.push_back(flag_at(flag, ++positions_[flag]));
+            waits_.add(flag_at(flag, ++positions_[flag]), true);
         }
         for (const Operand& operand : step.sources) {
             program_.spans.push_back(operand.kind == Operand::Kind::channel ? pop(operand.index)
@@ -64,12 +88,14 @@ private:
         }
         for (const std::uint32_t event : step.signals) {
             const std::size_t flag = event_flag(schedule_, event);
-            signals_.push_back(flag_at(flag, ++positions_[flag]));
+            signals_.add(flag_at(flag, ++positions_[flag]), true);
         }
-        lowered.waits = static_cast<std::uint16_t>(waits_.size());
-        lowered.signals = static_cast<std::uint16_t>(signals_.size());
-        program_.flags.insert(program_.flags.end(), waits_.begin(), waits_.end());
-        program_.flags.insert(program_.flags.end(), signals_.begin(), signals_.end());
+        lowered.waits = waits_.size();
+        lowered.brief_waits = waits_.brief();
+        lowered.signals = signals_.size();
+        lowered.brief_signals = signals_.brief();
+        waits_.append_to(program_.flags);
+        signals_.append_to(program_.flags);
         program_.steps.push_back(lowered);
     }
 
@@ -90,16 +116,16 @@ private:
 
     kernels::ProgramSpan pop(std::uint32_t channel) {
         const std::uint32_t position = positions_[data_flag(channel)]++;
-        waits_.push_back(flag_at(data_flag(channel), position + 1));
-        signals_.push_back(flag_at(credit_flag(channel), position + 1));
+        waits_.add(flag_at(data_flag(channel), position + 1), !brief_.early[channel]);
+        signals_.add(flag_at(credit_flag(channel), position + 1), !brief_.roomy[channel]);
         return slot(channel, position);
     }
 
     kernels::ProgramSpan push(std::uint32_t channel) {
         const std::uint32_t position = positions_[data_flag(channel)]++;
-        waits_.push_back(
-            flag_at(credit_flag(channel), position + 1 - schedule_.channels[channel].depth));
-        signals_.push_back(flag_at(data_flag(channel), position + 1));
+        const std::uint32_t depth = schedule_.channels[channel].depth;
+        waits_.add(flag_at(credit_flag(channel), position + 1 - depth), !brief_.roomy[channel]);
+        signals_.add(flag_at(data_flag(channel), position + 1), !brief_.early[channel]);
         return slot(channel, position);
     }
 
@@ -118,11 +144,12 @@ private:
 
     const Schedule& schedule_;
     const std::vector<FlagInfo>& infos_;
+    const BriefCall& brief_;
     const Placement& placement_;
     LoweredProgram& program_;
     std::vector<std::uint32_t> positions_;
-    std::vector<kernels::ProgramFlag> waits_;
-    std::vector<kernels::ProgramFlag> signals_;
+    FlagList waits_;
+    FlagList signals_;
 };
 
 }  // namespace
@@ -171,9 +198,10 @@ std::string describe(const FlagInfo& flag) {
 LoweredProgram lower(const Schedule& schedule, std::uint32_t rank, const Placement& placement) {
     LoweredProgram program;
     const std::vector<FlagInfo> infos = list_flags(schedule);
-    for (const Lane& lane : schedule.lanes) {
-        if (lane.rank == rank) {
-            LaneLowering(schedule, infos, placement, program).run(lane);
+    const BriefCall brief = brief_call(schedule);
+    for (std::size_t i = 0; i < schedule.lanes.size(); ++i) {
+        if (schedule.lanes[i].rank == rank) {
+            LaneLowering(schedule, infos, brief, placement, program).run(i);
         }
     }
     return program;

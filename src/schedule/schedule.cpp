@@ -192,6 +192,9 @@ void validate(const Schedule& schedule) {
         require(++lanes_of[rank] <= kernels::max_lanes, "rank {} has more than {} lanes", rank,
                 kernels::max_lanes);
     }
+    for (std::uint32_t rank = 0; rank < schedule.ranks; ++rank) {
+        require(lanes_of[rank] > 0, "rank {} has no lane; its first one enters the call", rank);
+    }
     validate_links(schedule, schedule.channels, "channel");
     validate_links(schedule, schedule.events, "event");
     for (std::size_t i = 0; i < schedule.channels.size(); ++i) {

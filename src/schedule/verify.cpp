@@ -1,7 +1,9 @@
 // Symbolic execution with vector clocks. Waits are for counters that only grow, so one greedy
 // execution finds every deadlock; the clocks carry only what the flags guarantee, so it finds every
 // race too, whatever order it happens to run the lanes in.
-#include "rondo/schedule.hpp"
+#include "schedule/verify.hpp"
+
+#include "schedule/rates.hpp"
 #include "schedule/symbols.hpp"
 
 #include <algorithm>
@@ -20,7 +22,7 @@ struct Access {
     std::uint32_t step;
 };
 
-/// One unit and chunk of a buffer.
+/// One unit and chunk of a buffer, or a slot.
 struct Cell {
     Value value;
     std::optional<Access> write;
@@ -31,7 +33,7 @@ struct Cell {
 struct Link {
     std::vector<Clock> sent;      ///< the sender's clock at each push or signal
     std::vector<Clock> received;  ///< the receiver's at each pop
-    std::vector<Value> values;    ///< pushed
+    std::vector<Cell> slots;      ///< of a channel
 };
 
 struct Problem {
@@ -40,10 +42,12 @@ struct Problem {
 
 class Verifier {
 public:
-    Verifier(const Schedule& schedule, bool in_place)
+    /// With `brief`: brief calls, which have no other flags than it leaves.
+    Verifier(const Schedule& schedule, bool in_place, const BriefCall* brief)
         : schedule_(schedule),
+          brief_(brief),
           in_place_(in_place),
-          chunks_(chunks_to_run(schedule)),
+          chunks_(brief != nullptr ? 1 : chunks_to_run(schedule)),
           everybody_(schedule.ranks),
           clocks_(schedule.lanes.size(), Clock(schedule.lanes.size())),
           channels_(schedule.channels.size()),
@@ -52,12 +56,19 @@ public:
         for (std::uint32_t rank = 0; rank < schedule.ranks; ++rank) {
             everybody_.insert(rank);
         }
+        for (std::size_t i = 0; i < channels_.size(); ++i) {
+            channels_[i].slots.resize(schedule.channels[i].depth);
+            deepest_ = std::max(deepest_, schedule.channels[i].depth);
+        }
     }
 
     void run() {
-        check_rates();
-        for (call_ = 0; call_ < 2; ++call_) {
+        // Brief calls go around all slots.
+        const std::uint32_t calls = brief_ != nullptr ? deepest_ + 2 : 2;
+        for (call_ = 0; call_ < calls; ++call_) {
             fill_buffers();
+            if (brief_ != nullptr) run_early_steps();
+            enter();
             run_lanes();
             check_outputs();
             leave();
@@ -83,45 +94,6 @@ private:
             chunks = std::max(chunks, (schedule.channels[i].depth + rate) / rate + 1);
         }
         return chunks;
-    }
-
-    // ---- rates: per chunk, as much comes out of a link as goes in
-
-    struct Rate {
-        std::uint32_t sent = 0;
-        std::uint32_t received = 0;
-    };
-
-    void check_rates() const {
-        std::vector<Rate> channels(schedule_.channels.size());
-        std::vector<Rate> events(schedule_.events.size());
-        const auto count = [&](const std::vector<Operand>& operands, std::uint32_t Rate::*end) {
-            for (const Operand& operand : operands) {
-                if (operand.kind == Operand::Kind::channel) {
-                    ++(channels[operand.index].*end);
-                }
-            }
-        };
-        for (const Lane& lane : schedule_.lanes) {
-            for (const Step& step : lane.steps) {
-                count(step.sources, &Rate::received);
-                count(step.destinations, &Rate::sent);
-                for (const std::uint32_t event : step.signals) ++events[event].sent;
-                for (const std::uint32_t event : step.waits) ++events[event].received;
-            }
-        }
-        compare_rates(channels, "channel", "pushed", "popped");
-        compare_rates(events, "event", "signalled", "waited for");
-    }
-
-    static void compare_rates(const std::vector<Rate>& rates, const char* what, const char* sent,
-                              const char* received) {
-        for (std::size_t i = 0; i < rates.size(); ++i) {
-            if (rates[i].sent != rates[i].received) {
-                throw Problem{fmt::format("{} {} is {} {} times per chunk, but {} {} times", what,
-                                          i, sent, rates[i].sent, received, rates[i].received)};
-            }
-        }
     }
 
     // ---- buffers
@@ -166,19 +138,34 @@ private:
         return cells_[cell_index(operand.kind, operand.index, unit, chunk)];
     }
 
-    /// The caller brings new inputs; everything else is garbage.
+    /// The caller brings new inputs before the rank's call begins; everything else is garbage.
     void fill_buffers() {
         std::fill(cells_.begin(), cells_.end(), Cell{});
         for (std::uint32_t rank = 0; rank < schedule_.ranks; ++rank) {
             RankSet own(schedule_.ranks);
             own.insert(rank);
+            const Access filled = begin_call(rank);
             for (std::uint32_t unit = 0; unit < schedule_.unit_shares.size(); ++unit) {
                 for (std::uint32_t chunk = 0; chunk < chunks_ && has_input(rank, unit); ++chunk) {
-                    cells_[cell_index(Operand::Kind::input, rank, unit, chunk)].value = {
-                        true, false, call_, unit, chunk, own};
+                    Cell& cell = cells_[cell_index(Operand::Kind::input, rank, unit, chunk)];
+                    cell.value = {true, false, call_, unit, chunk, own};
+                    cell.write = filled;
                 }
             }
         }
+    }
+
+    /// A moment that the rank's lanes know of, and others when they have entered.
+    Access begin_call(std::uint32_t rank) {
+        std::optional<Access> moment;
+        for (std::uint32_t lane = 0; lane < schedule_.lanes.size(); ++lane) {
+            if (schedule_.lanes[lane].rank != rank) continue;
+            if (!moment) {
+                moment = Access{lane, ++clocks_[lane][lane], 0};
+            }
+            clocks_[lane][moment->lane] = moment->time;
+        }
+        return *moment;
     }
 
     // ---- execution
@@ -195,8 +182,22 @@ private:
         std::uint32_t step = 0;
     };
 
+    void run_early_steps() {
+        for (lane_ = 0; lane_ < schedule_.lanes.size(); ++lane_) {
+            for (step_ = 0; step_ < brief_->early_steps[lane_]; ++step_) {
+                chunk_ = 0;
+                run_step(schedule_.lanes[lane_].steps[step_]);
+            }
+        }
+    }
+
     void run_lanes() {
         std::vector<Progress> progress(schedule_.lanes.size());
+        for (std::size_t i = 0; i < progress.size() && brief_ != nullptr; ++i) {
+            const std::uint32_t early = brief_->early_steps[i];
+            const bool all = early == schedule_.lanes[i].steps.size();
+            progress[i] = all ? Progress{1, 0} : Progress{0, early};
+        }
         bool moved = true;
         while (moved) {
             moved = false;
@@ -254,6 +255,7 @@ private:
         }
         for (const Operand& operand : step.destinations) {
             if (operand.kind == Operand::Kind::channel) {
+                if (needs_no_credit(operand.index)) continue;
                 const Link& link = channels_[operand.index];
                 const auto pushes =
                     std::count(step.destinations.begin(), step.destinations.end(), operand);
@@ -267,6 +269,13 @@ private:
         return std::nullopt;
     }
 
+    bool needs_no_credit(std::uint32_t channel) const {
+        return brief_ != nullptr && brief_->roomy[channel];
+    }
+    bool needs_no_data_flag(std::uint32_t channel) const {
+        return brief_ != nullptr && brief_->early[channel];
+    }
+
     void run_step(const Step& step) {
         Clock& clock = clocks_[lane_];
         for (const std::uint32_t event : step.waits) {
@@ -278,7 +287,7 @@ private:
             if (operand.kind == Operand::Kind::channel) {
                 const Link& link = channels_[operand.index];
                 const std::size_t depth = schedule_.channels[operand.index].depth;
-                if (link.sent.size() >= depth) {
+                if (link.sent.size() >= depth && !needs_no_credit(operand.index)) {
                     join(clock, link.received[link.sent.size() - depth]);
                 }
             }
@@ -311,17 +320,22 @@ private:
     }
 
     Value pop(std::uint32_t channel, std::vector<std::uint32_t>& popped) {
-        const Link& link = channels_[channel];
+        Link& link = channels_[channel];
         const auto before = std::count(popped.begin(), popped.end(), channel);
         const std::size_t position = link.received.size() + static_cast<std::size_t>(before);
-        join(clocks_[lane_], link.sent[position]);
+        if (!needs_no_data_flag(channel)) {
+            join(clocks_[lane_], link.sent[position]);
+        }
         popped.push_back(channel);
-        return link.values[position];
+        return read(link.slots[position % link.slots.size()],
+                    Operand{Operand::Kind::channel, channel});
     }
 
     void push(std::uint32_t channel, const Value& value) {
-        channels_[channel].values.push_back(value);
-        channels_[channel].sent.push_back(clocks_[lane_]);
+        Link& link = channels_[channel];
+        write(link.slots[link.sent.size() % link.slots.size()], value,
+              Operand{Operand::Kind::channel, channel});
+        link.sent.push_back(clocks_[lane_]);
     }
 
     void fold(std::optional<Value>& result, const Value& value, std::uint32_t unit) const {
@@ -370,8 +384,8 @@ private:
 
     Value read(Cell& cell, const Operand& operand) {
         if (cell.write && !before_now(*cell.write)) {
-            fail("it reads the {} of rank {} while {} may still write it", kind_name(operand),
-                 operand.index, describe_step(schedule_, cell.write->lane, cell.write->step));
+            fail("it reads {} while {} may still write it", name_of(operand),
+                 describe_step(schedule_, cell.write->lane, cell.write->step));
         }
         cell.reads.push_back({lane_, clocks_[lane_][lane_] + 1, static_cast<std::uint32_t>(step_)});
         return cell.value;
@@ -379,13 +393,13 @@ private:
 
     void write(Cell& cell, const Value& value, const Operand& operand) {
         if (cell.write && !before_now(*cell.write)) {
-            fail("it writes the {} of rank {} while {} may still write it", kind_name(operand),
-                 operand.index, describe_step(schedule_, cell.write->lane, cell.write->step));
+            fail("it writes {} while {} may still write it", name_of(operand),
+                 describe_step(schedule_, cell.write->lane, cell.write->step));
         }
         for (const Access& read : cell.reads) {
             if (!before_now(read)) {
-                fail("it writes the {} of rank {} while {} may still read it", kind_name(operand),
-                     operand.index, describe_step(schedule_, read.lane, read.step));
+                fail("it writes {} while {} may still read it", name_of(operand),
+                     describe_step(schedule_, read.lane, read.step));
             }
         }
         cell.value = value;
@@ -393,8 +407,13 @@ private:
         cell.reads.clear();
     }
 
-    static const char* kind_name(const Operand& operand) {
-        return operand.kind == Operand::Kind::input ? "input" : "output";
+    static std::string name_of(const Operand& operand) {
+        if (operand.kind == Operand::Kind::channel) {
+            return fmt::format("a slot of channel {}", operand.index);
+        }
+        return fmt::format("the {} of rank {}",
+                           operand.kind == Operand::Kind::input ? "input" : "output",
+                           operand.index);
     }
 
     // ---- the end of a call
@@ -425,21 +444,29 @@ private:
         }
     }
 
-    /// When all lanes of a rank have ended, its buffers are the caller's again; after the next
-    /// entry everybody has passed that point.
-    void leave() {
+    /// Nobody goes on before everybody has come.
+    void enter() {
         Clock all(schedule_.lanes.size());
-        for (std::uint32_t rank = 0; rank < schedule_.ranks; ++rank) {
-            Clock clock(schedule_.lanes.size());
-            for (std::size_t lane = 0; lane < schedule_.lanes.size(); ++lane) {
-                if (schedule_.lanes[lane].rank == rank) {
-                    join(clock, clocks_[lane]);
-                }
-            }
-            join(all, clock);
-            check_left_alone(rank, clock);
-        }
+        for (const Clock& clock : clocks_) join(all, clock);
         std::fill(clocks_.begin(), clocks_.end(), all);
+    }
+
+    /// When all lanes of a rank have ended, its buffers are the caller's again, and its next call
+    /// may begin.
+    void leave() {
+        for (std::uint32_t rank = 0; rank < schedule_.ranks; ++rank) {
+            const auto is_its = [&](std::size_t lane) {
+                return schedule_.lanes[lane].rank == rank;
+            };
+            Clock clock(schedule_.lanes.size());
+            for (std::size_t lane = 0; lane < clocks_.size(); ++lane) {
+                if (is_its(lane)) join(clock, clocks_[lane]);
+            }
+            check_left_alone(rank, clock);
+            for (std::size_t lane = 0; lane < clocks_.size(); ++lane) {
+                if (is_its(lane)) clocks_[lane] = clock;
+            }
+        }
     }
 
     void check_left_alone(std::uint32_t rank, const Clock& clock) const {
@@ -468,8 +495,10 @@ private:
     }
 
     const Schedule& schedule_;
+    const BriefCall* const brief_;
     const bool in_place_;
     const std::uint32_t chunks_;
+    std::uint32_t deepest_ = 0;
     RankSet everybody_;
     std::vector<Clock> clocks_;
     std::vector<Link> channels_;
@@ -484,16 +513,26 @@ private:
 
 }  // namespace
 
-Verification verify(const Schedule& schedule) {
-    validate(schedule);
-    for (const bool in_place : {false, true}) {
-        try {
-            Verifier(schedule, in_place).run();
-        } catch (const Problem& problem) {
-            return {fmt::format("{}{}", problem.text, in_place ? " (in place)" : "")};
+Verification verify(const Schedule& schedule, const BriefCall& brief) {
+    if (std::string uneven = find_uneven_rate(schedule); !uneven.empty()) {
+        return {std::move(uneven)};
+    }
+    for (const BriefCall* const calls : {static_cast<const BriefCall*>(nullptr), &brief}) {
+        for (const bool in_place : {false, true}) {
+            try {
+                Verifier(schedule, in_place, calls).run();
+            } catch (const Problem& problem) {
+                return {fmt::format("{}{}{}", problem.text, in_place ? " (in place)" : "",
+                                    calls != nullptr ? " (in a brief call)" : "")};
+            }
         }
     }
     return {};
+}
+
+Verification verify(const Schedule& schedule) {
+    validate(schedule);
+    return verify(schedule, brief_call(schedule));
 }
 
 void require_verified(const Schedule& schedule) {

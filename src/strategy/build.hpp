@@ -43,6 +43,8 @@ struct Problem {
     /// forest, trees with lanes of their own: leaves send their inputs, which takes lanes but lets
     /// these run ahead. Else their parents read them.
     bool leaves_push = false;
+    /// direct in two shots: the root folds the whole message (where units have no owners).
+    bool one_folds = false;
 };
 
 /// Throws InvalidArgument for a problem that makes no sense, Unsupported where the strategy can't

@@ -1,6 +1,7 @@
 // Direct: everybody reads and writes everybody's memory. Two shots: the owner of a unit folds it
-// from all inputs and writes it to all outputs, without scratch. One shot: everybody sends its
-// input to everybody and folds all of it, one step less for small messages.
+// from all inputs and writes it to all outputs, without scratch; one rank may own everything. One
+// shot: everybody sends its input to everybody and folds all of it, one step less for small
+// messages.
 #include <algorithm>
 
 #include "schedule/builder.hpp"
@@ -9,31 +10,36 @@
 namespace rondo {
 namespace {
 
-/// Everybody tells whose buffers it touched that it is done, once per rank and chunk: lanes report
-/// to the rank's first.
-void add_exit(ScheduleBuilder& builder, std::uint32_t ranks, std::uint32_t lanes,
+/// Every rank that folds tells whose buffers it touched that it is done, once per chunk: lanes
+/// report to the rank's first.
+void add_exit(ScheduleBuilder& builder, const std::vector<bool>& folds, std::uint32_t lanes,
               const std::vector<bool>& touched) {
+    const auto ranks = static_cast<std::uint32_t>(folds.size());
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         const std::uint32_t first = builder.lane(rank, 0);
         Step done{.unit = 0};
-        for (std::uint32_t lane = 1; lane < lanes; ++lane) {
+        for (std::uint32_t lane = 1; lane < lanes && folds[rank]; ++lane) {
             const std::uint32_t event = builder.event(builder.lane(rank, lane), first);
             builder.add(builder.lane(rank, lane), {.unit = 0, .signals = {event}});
             done.waits.push_back(event);
         }
-        for (std::uint32_t peer = 0; peer < ranks; ++peer) {
+        for (std::uint32_t peer = 0; peer < ranks && folds[rank]; ++peer) {
             if (peer != rank && touched[peer]) {
                 done.signals.push_back(builder.event(first, builder.lane(peer, 0)));
             }
         }
-        builder.add(first, std::move(done));
+        if (folds[rank]) {
+            builder.add(first, std::move(done));
+        }
         Step wait{.unit = 0};
         for (std::uint32_t peer = 0; peer < ranks && touched[rank]; ++peer) {
-            if (peer != rank) {
+            if (peer != rank && folds[peer]) {
                 wait.waits.push_back(builder.event(builder.lane(peer, 0), first));
             }
         }
-        builder.add(first, std::move(wait));
+        if (!wait.waits.empty()) {
+            builder.add(first, std::move(wait));
+        }
     }
 }
 
@@ -98,8 +104,10 @@ Schedule build_stars(const Strategy& strategy, const Problem& problem,
     const bool owned = has_owners(problem.collective);
     const std::uint32_t lanes = owned ? 1 : problem.lanes;
     std::vector<std::uint32_t> folder;  // of each unit
+    std::vector<bool> folds(problem.ranks);
     for (std::uint32_t rank = 0; rank < problem.ranks; ++rank) {
-        if (!owned && shares[rank] == 0) continue;
+        folds[rank] = owned || shares[rank] != 0;
+        if (!folds[rank]) continue;
         folder.insert(folder.end(), lanes, rank);
         if (!owned) start.unit_shares.insert(start.unit_shares.end(), lanes, shares[rank]);
     }
@@ -114,7 +122,7 @@ Schedule build_stars(const Strategy& strategy, const Problem& problem,
         touched[problem.root] = true;
     }
     if (problem.ranks > 1) {
-        add_exit(builder, problem.ranks, lanes, touched);
+        add_exit(builder, folds, lanes, touched);
     }
     return builder.take();
 }
@@ -129,9 +137,12 @@ Schedule build_direct(const Strategy& strategy, const Problem& problem) {
         throw Unsupported(std::string("direct(1) does not apply to ") +
                           std::string(to_string(problem.collective)) + "; direct(2) does");
     }
-    return strategy.shots() == 1
-               ? build_one_shot(strategy, problem)
-               : build_stars(strategy, problem, std::vector<std::uint64_t>(problem.ranks, 1));
+    if (strategy.shots() == 1) {
+        return build_one_shot(strategy, problem);
+    }
+    std::vector<std::uint64_t> shares(problem.ranks, problem.one_folds ? 0 : 1);
+    shares[problem.root] = 1;
+    return build_stars(strategy, problem, shares);
 }
 
 }  // namespace rondo

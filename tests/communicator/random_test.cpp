@@ -98,5 +98,41 @@ TEST_F(RandomSchedules, TheSameCallGivesTheSameBits) {
     }
 }
 
+/// Calls of one chunk leave out flags that calls of many need. Nobody waits between the calls, so
+/// ranks are in different ones at the same time.
+TEST_F(RandomSchedules, CallsOfOneChunkAndOfManyFollowEachOther) {
+    constexpr int ranks = 4;
+    for (const Strategy& strategy :
+         {Strategy::direct(1), Strategy::direct(2), Strategy::ring(), Strategy::tree(2),
+          Strategy::centralized(), Strategy::hierarchical_copy(2)}) {
+        for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+            reset(seed);
+            CommunicatorOptions options = options_of(ranks);
+            options.tuning = {.lanes = seed % 2 == 0 ? 2u : 1u,
+                              .depth = seed % 5 == 0 ? 1u : 2u,
+                              .slot_bytes = 64,
+                              .first_epoch = seed % 3 == 0 ? 0u - 7u : 0u};
+            Communicator comm = Communicator::create(options);
+            std::vector<PerReplica<float>> values;
+            std::vector<std::vector<float>> sums;
+            std::vector<Work> works;
+            for (const std::size_t count : {1, 16, 3, 500, 2, 0, 5, 5, 33, 1, 1, 1, 200, 200, 8}) {
+                values.push_back(ramp(ranks, count, static_cast<float>(values.size())));
+                sums.push_back(sum_of(values.back()));
+            }
+            for (const PerReplica<float>& value : values) {
+                works.push_back(comm.all_reduce(ReduceOp::sum, value, {.strategy = strategy}));
+            }
+            for (Work& work : works) work.wait();
+            for (std::size_t call = 0; call < values.size(); ++call) {
+                for (const auto& tensor : values[call]) {
+                    ASSERT_EQ(values_of(tensor), sums[call])
+                        << to_string(strategy) << ", seed " << seed << ", call " << call;
+                }
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace rondo::test

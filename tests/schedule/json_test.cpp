@@ -46,6 +46,7 @@ TEST(ScheduleJson, WrongTextIsNamed) {
         {"\"channel 0\"", "\"channel 77\"", "channel 77 does not exist"},
         {"\"depth\": 2", "\"depth\": 3", "depth 3"},
         {"\"unit\": 0", "\"unit\": 12", "unit 12 does not exist"},
+        {"\"rank\": 2", "\"rank\": 1", "rank 2 has no lane"},
         {"{", "[", "not valid JSON"}};
     for (const auto& [what, by, expected] : table) {
         EXPECT_NE(error_of(replaced(good, what, by)).find(expected), std::string::npos)

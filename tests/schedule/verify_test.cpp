@@ -1,7 +1,9 @@
 // verify(): accepts what every strategy builds, and rejects schedules with one thing wrong.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "rondo/schedule.hpp"
+#include "schedule/verify.hpp"
 #include "tests/schedule/problems.hpp"
 
 namespace rondo {
@@ -141,6 +143,27 @@ TEST_P(VerifyStrategies, OrderHalvesAndUnevenCounts) {
     }
 }
 
+TEST_P(VerifyStrategies, OneRankMayFoldEverything) {
+    const std::uint32_t ranks = GetParam();
+    for (const Collective collective : all_collectives) {
+        for (const std::uint32_t lanes : {1u, 3u}) {
+            const Problem problem{.collective = collective,
+                                  .ranks = ranks,
+                                  .root = ranks / 2,
+                                  .lanes = lanes,
+                                  .one_folds = true};
+            expect_verified(Strategy::direct(2), problem);
+            const Schedule schedule = build(Strategy::direct(2), problem);
+            if (!schedule.unit_owners.empty()) continue;
+            for (const Lane& lane : schedule.lanes) {
+                for (const Step& step : lane.steps) {
+                    EXPECT_TRUE(step.sources.empty() || lane.rank == ranks / 2);
+                }
+            }
+        }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, VerifyStrategies, testing::Values(1, 2, 3, 4, 5, 7, 8, 9, 16));
 
 TEST(Verify, SixtyFourRanks) {
@@ -150,6 +173,46 @@ TEST(Verify, SixtyFourRanks) {
             expect_verified(strategy, {.collective = collective, .ranks = 64, .lanes = 2});
         }
     }
+}
+
+/// Brief calls that leave out more than they may.
+TEST(Verify, BriefCallsNeedTheOtherFlags) {
+    const auto problem_of = [](const Schedule& schedule, auto damage) {
+        BriefCall brief = brief_call(schedule);
+        EXPECT_EQ(verify(schedule, brief).problem, "");
+        damage(brief);
+        return verify(schedule, brief).problem;
+    };
+    const Schedule ring = build(Strategy::ring(), {.ranks = 4, .lanes = 1, .depth = 2});
+    EXPECT_THAT(problem_of(ring, [](BriefCall& brief) { brief.early.assign(4, true); }),
+                testing::HasSubstr("it reads a slot of channel"));
+    EXPECT_THAT(problem_of(ring, [](BriefCall& brief) { brief.roomy.assign(4, true); }),
+                testing::HasSubstr("it writes a slot of channel"));
+    // Rank 1 is told nothing by the root, so it does not know whether its last push was read.
+    const Schedule chain = build(Strategy::tree(1), {.collective = Collective::reduce,
+                                                     .ranks = 2,
+                                                     .destinations = {0},
+                                                     .lanes = 1,
+                                                     .depth = 1});
+    const auto push_early = [&](BriefCall& brief) {
+        for (std::size_t lane = 0; lane < chain.lanes.size(); ++lane) {
+            brief.early_steps[lane] = chain.lanes[lane].rank == 1 ? 1 : 0;
+        }
+        brief.early.assign(chain.channels.size(), true);
+    };
+    EXPECT_THAT(problem_of(chain, push_early), testing::HasSubstr("it writes a slot of channel"));
+    const Schedule direct = build(Strategy::direct(2), {.ranks = 3});
+    EXPECT_THAT(problem_of(direct, [](BriefCall& brief) { brief.early_steps[0] = 1; }),
+                testing::HasSubstr("it reads the input of rank 1"));
+}
+
+TEST(Verify, BriefCallsPushEarlyWhereTheyCan) {
+    const auto early_of_lane_0 = [](const Strategy& strategy, std::uint32_t depth) {
+        return brief_call(build(strategy, {.ranks = 3, .lanes = 1, .depth = depth})).early_steps[0];
+    };
+    EXPECT_EQ(early_of_lane_0(Strategy::direct(1), 2), 1u);
+    EXPECT_EQ(early_of_lane_0(Strategy::direct(1), 1), 0u);
+    EXPECT_EQ(early_of_lane_0(Strategy::direct(2), 2), 0u);
 }
 
 }  // namespace
