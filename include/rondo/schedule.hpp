@@ -90,9 +90,14 @@ struct Schedule {
     std::vector<Lane> lanes = {};
     std::vector<Channel> channels = {};
     std::vector<EventLink> events = {};
+    /// Large messages are cut into chunks although no channel demands it.
+    bool chunked = false;
 
     bool operator==(const Schedule&) const = default;
 };
+
+/// Whether its lanes run again for every chunk of a large message, or once.
+RONDO_API bool is_cut_into_chunks(const Schedule& schedule);
 
 /// The least that a schedule must be for anybody to look further: every index exists, depths are
 /// powers of two, every rank has a lane, channels and events are used by their two lanes only, from

@@ -39,6 +39,7 @@ struct PlanKey {
     std::uint32_t units_per_lane = 0;
     bool leaves_push = false;
     bool one_folds = false;
+    bool fetches = false;
 
     bool operator==(const PlanKey& other) const;
     std::uint64_t hash() const;

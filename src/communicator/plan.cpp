@@ -199,8 +199,8 @@ Cut Plan::cut(std::uint64_t count, std::uint64_t element_bytes) const {
     cut.extra_shares = shares == 0 ? 0 : grains % shares;
     const std::uint64_t largest =
         (cut.share * largest_share_ + std::min(cut.extra_shares, largest_share_)) * cut.grain;
-    cut.chunk = schedule_.channels.empty() ? std::max<std::uint64_t>(largest, 1)
-                                           : options_.slot_bytes / element_bytes;
+    cut.chunk = is_cut_into_chunks(schedule_) ? options_.slot_bytes / element_bytes
+                                              : std::max<std::uint64_t>(largest, 1);
     const std::uint64_t chunks = (largest + cut.chunk - 1) / cut.chunk;
     if (chunks > 1u << 30) {
         throw InvalidArgument(

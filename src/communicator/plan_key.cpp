@@ -76,7 +76,8 @@ bool PlanKey::operator==(const PlanKey& other) const {
            schedule == other.schedule && root == other.root && lanes == other.lanes &&
            depth == other.depth && slot_bytes == other.slot_bytes &&
            units_per_lane == other.units_per_lane && leaves_push == other.leaves_push &&
-           one_folds == other.one_folds && std::ranges::equal(destinations, other.destinations) &&
+           one_folds == other.one_folds && fetches == other.fetches &&
+           std::ranges::equal(destinations, other.destinations) &&
            std::ranges::equal(counts, other.counts);
 }
 
@@ -86,7 +87,7 @@ std::uint64_t PlanKey::hash() const {
          {static_cast<std::uint64_t>(collective), static_cast<std::uint64_t>(strategy.kind()),
           std::uint64_t{strategy.arity()}, std::uint64_t{schedule}, std::uint64_t{root},
           std::uint64_t{lanes}, std::uint64_t{depth}, slot_bytes, std::uint64_t{units_per_lane},
-          std::uint64_t{leaves_push}, std::uint64_t{one_folds},
+          std::uint64_t{leaves_push}, std::uint64_t{one_folds}, std::uint64_t{fetches},
           std::uint64_t{destinations.size()}}) {
         hash.add(value);
     }
@@ -133,6 +134,7 @@ PlanKey Core::key_of(const Call& call) const {
         key.depth = tuning.depth != 0 ? tuning.depth : decision.cutting.depth;
         key.units_per_lane = decision.cutting.units_per_lane;
         key.leaves_push = decision.cutting.leaves_push;
+        key.fetches = decision.cutting.fetches;
         key.slot_bytes = tuning.slot_bytes != 0 ? tuning.slot_bytes : decision.cutting.slot_bytes;
         return key;
     }
@@ -163,7 +165,8 @@ Schedule Core::build_schedule(const PlanKey& key) const {
                     .depth = key.depth,
                     .units_per_lane = key.units_per_lane,
                     .leaves_push = key.leaves_push,
-                    .one_folds = key.one_folds};
+                    .one_folds = key.one_folds,
+                    .fetches = key.fetches};
     if (key.strategy.kind() == Strategy::Kind::reduction_to_one_device) {
         for (std::uint32_t rank = 0; rank < machine_.ranks(); ++rank) {
             if (machine_.device(rank).value() == key.strategy.device()) problem.centre = rank;

@@ -103,7 +103,7 @@ Lane read_lane(const JsonObject& object) {
 
 Schedule read_schedule(const JsonObject& object) {
     object.allow_only({"schema", "name", "collective", "ranks", "root", "destinations",
-                       "unit_shares", "unit_owners", "channels", "events", "lanes"});
+                       "unit_shares", "unit_owners", "channels", "events", "lanes", "chunked"});
     if (object.text("schema") != schema_name) {
         object.fail("schema", fmt::format("'{}' is not known; it must be '{}'",
                                           object.text("schema"), schema_name));
@@ -117,7 +117,8 @@ Schedule read_schedule(const JsonObject& object) {
                       .unit_owners = numbers<std::uint32_t>(object, "unit_owners"),
                       .lanes = {},
                       .channels = {},
-                      .events = {}};
+                      .events = {},
+                      .chunked = object.boolean_or("chunked", false)};
     for (const JsonObject& channel : object.objects("channels")) {
         channel.allow_only({"from_lane", "to_lane", "depth"});
         schedule.channels.push_back({index_of(channel, "from_lane"), index_of(channel, "to_lane"),
@@ -147,6 +148,7 @@ std::string to_json(const Schedule& schedule) {
                  {"channels", Json::array()},
                  {"events", Json::array()},
                  {"lanes", Json::array()}};
+    if (schedule.chunked) json["chunked"] = true;
     for (const Channel& channel : schedule.channels) {
         json["channels"].push_back({{"from_lane", channel.from_lane},
                                     {"to_lane", channel.to_lane},

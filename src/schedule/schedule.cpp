@@ -209,6 +209,10 @@ void validate(const Schedule& schedule) {
     }
 }
 
+bool is_cut_into_chunks(const Schedule& schedule) {
+    return schedule.chunked || !schedule.channels.empty();
+}
+
 std::uint32_t lane_in_rank(const Schedule& schedule, std::uint32_t lane) {
     std::uint32_t number = 0;
     for (std::uint32_t other = 0; other < lane; ++other) {

@@ -45,6 +45,10 @@ struct Problem {
     bool leaves_push = false;
     /// direct in two shots: the root folds the whole message (where units have no owners).
     bool one_folds = false;
+    /// forest, all_reduce, trees with lanes of their own: sums wait in outputs until they are
+    /// fetched, up the tree and down again; nothing is sent. Where trees fit, else the same as
+    /// without.
+    bool fetches = false;
 };
 
 /// Throws InvalidArgument for a problem that makes no sense, Unsupported where the strategy can't

@@ -45,6 +45,8 @@ std::vector<WayToCut> ways_apart(std::uint64_t bytes, std::uint32_t ranks) {
                         .leaves_push = leaves_push,
                         .slot_bytes = valid_slot(slot_bytes)});
     };
+    ways.push_back(
+        {.lanes = 32, .depth = 4, .fetches = true, .slot_bytes = valid_slot(slot / 8 * 3)});
     add(32, false, slot);
     add(32, false, slot / 2);
     // More lanes make more trees of leaves that push, which are seldom better.

@@ -20,6 +20,7 @@ struct WayToCut {
     std::uint32_t depth = 2;
     std::uint32_t units_per_lane = 0;  ///< see Problem
     bool leaves_push = false;          ///< the same
+    bool fetches = false;              ///< the same
     std::uint64_t slot_bytes = 0;      ///< 0: as large as `parts` says
     std::uint64_t parts = 1;           ///< of a unit
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "strategy/equal_trees.hpp"
+#include "strategy/forest_fetch.hpp"
 #include "strategy/forest_lanes.hpp"
 #include "strategy/forest_units.hpp"
 #include "strategy/problem.hpp"
@@ -284,6 +285,10 @@ Schedule build_forest_schedule(const Strategy& strategy, const Problem& problem)
     const bool pulls = have_busy_ranks(trees);
     const bool apart = problem.units_per_lane == 0;
     if (problem.collective == Collective::all_reduce && problem.lanes > 1) {
+        if (problem.fetches && apart && !pulls) {
+            Schedule schedule = build_fetching(strategy, problem, trees, least_equal);
+            if (!schedule.lanes.empty()) return schedule;
+        }
         const auto equal =
             pulls ? std::vector<WeightedTree>() : find_equal_trees(problem, trees, apart);
         if (!equal.empty() && !apart) return build_together(strategy, problem, equal, false);

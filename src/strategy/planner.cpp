@@ -123,7 +123,8 @@ Schedule Planner::schedule(const Task& task, const Candidate& candidate) const {
                     .lanes = candidate.cutting.lanes,
                     .depth = candidate.cutting.depth,
                     .units_per_lane = candidate.cutting.units_per_lane,
-                    .leaves_push = candidate.cutting.leaves_push};
+                    .leaves_push = candidate.cutting.leaves_push,
+                    .fetches = candidate.cutting.fetches};
     complete(problem, candidate.strategy);
     return build(candidate.strategy, problem);
 }

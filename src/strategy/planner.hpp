@@ -33,6 +33,7 @@ struct Cutting {
     std::uint64_t slot_bytes = 0;
     std::uint32_t units_per_lane = 0;  ///< see Problem
     bool leaves_push = false;          ///< the same
+    bool fetches = false;              ///< the same
 
     bool operator==(const Cutting&) const = default;
 };

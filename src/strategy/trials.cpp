@@ -53,15 +53,15 @@ std::vector<Planner::Trial> Planner::trials(const Strategy& strategy, const Task
     for (const WayToCut& way : ways_to_cut(strategy, task.collective, bytes, ranks())) {
         Candidate candidate{
             .strategy = strategy,
-            .cutting = {way.lanes, way.depth, 0, way.units_per_lane, way.leaves_push}};
+            .cutting = {way.lanes, way.depth, 0, way.units_per_lane, way.leaves_push, way.fetches}};
         PieceKey key{strategy, task, candidate.cutting};
         key.task.bytes = 0;
         const Piece& piece = this->piece(std::move(key));
         candidate.problem = piece.problem;
-        // Without channels there are no slots, and all of a unit is one chunk.
-        candidate.cutting.slot_bytes = piece.schedule.channels.empty()
-                                           ? least_slot
-                                           : way.slot_for(largest_unit(piece.schedule, bytes));
+        // Without chunks there are no slots.
+        candidate.cutting.slot_bytes = is_cut_into_chunks(piece.schedule)
+                                           ? way.slot_for(largest_unit(piece.schedule, bytes))
+                                           : least_slot;
         const bool known = std::ranges::any_of(result, [&](const Trial& other) {
             return other.simulator == piece.simulator &&
                    other.candidate.cutting.slot_bytes == candidate.cutting.slot_bytes &&

@@ -1,6 +1,7 @@
 // Bad calls: each gives its message, writes nothing and leaves the communicator usable.
 #include <functional>
 
+#include "strategy/build.hpp"
 #include "tests/communicator/fixture.hpp"
 
 namespace rondo::test {
@@ -104,6 +105,23 @@ TEST(BadCommunicators, AreNamed) {
     EXPECT_NE(message({.tuning = {.depth = 3}}).find("tuning.depth is 3"), std::string::npos);
     EXPECT_NE(message({.tuning = {.slot_bytes = 100}}).find("tuning.slot_bytes is 100"),
               std::string::npos);
+}
+
+TEST(OwnSchedule, SumsAreFetchedThroughOutputsChunkByChunk) {
+    CommunicatorOptions options = options_of(6);
+    options.tuning.slot_bytes = 4 << 10;
+    Communicator comm = Communicator::create(options);
+    const std::uint32_t number = comm.add_schedule(
+        build(Strategy::forest(), {.ranks = 6,
+                                   .trees = {{{0, 0, 1, 0, 3, 4}, 1}, {{1, 2, 2, 2, 5, 2}, 1}},
+                                   .lanes = 32,
+                                   .fetches = true}));
+    const PerReplica<float> value = ramp(6, 100'001);
+    for (int call = 0; call < 2; ++call) {
+        const std::vector<float> sum = sum_of(value);
+        comm.all_reduce(ReduceOp::sum, value, {.schedule = number}).wait();
+        for (const Tensor<float>& tensor : value) EXPECT_EQ(values_of(tensor), sum);
+    }
 }
 
 TEST(OwnSchedule, IsProvedBeforeItRuns) {

@@ -15,6 +15,10 @@ TEST(ScheduleJson, RoundTripKeepsEverything) {
             EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule) << to_string(schedule);
         }
     }
+    Schedule chunked = build(Strategy::direct(2), {.ranks = 4});
+    EXPECT_EQ(to_json(chunked).find("chunked"), std::string::npos);
+    chunked.chunked = true;
+    EXPECT_EQ(schedule_from_json(to_json(chunked)), chunked);
 }
 
 std::string error_of(const std::string& text) {

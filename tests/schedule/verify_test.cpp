@@ -78,9 +78,31 @@ TEST_P(VerifyStrategies, ForestsOfAnyTreesAreProved) {
                 problem.units_per_lane = 0;
                 problem.leaves_push = true;
                 expect_verified(Strategy::forest(), problem);
+                problem.fetches = true;
+                expect_verified(Strategy::forest(), problem);
             }
         }
     }
+}
+
+TEST(Forest, WhoFetchesNeedsNoSlotsAndWritesToItsOwnMemoryOnly) {
+    Problem problem{.ranks = 6, .lanes = 32, .depth = 4, .fetches = true};
+    // A chain and a bush: ranks with no, one and several children.
+    problem.trees = {{{0, 0, 1, 0, 3, 4}, 1}, {{1, 2, 2, 2, 5, 2}, 1}};
+    const Schedule schedule = build(Strategy::forest(), problem);
+    EXPECT_EQ(verify(schedule).problem, "");
+    EXPECT_TRUE(schedule.chunked);
+    EXPECT_TRUE(schedule.channels.empty());
+    EXPECT_GT(schedule.unit_shares.size(), 2u);  // repeated, because there are lanes
+    for (const Lane& lane : schedule.lanes) {
+        for (const Step& step : lane.steps) {
+            for (const Operand& operand : step.destinations) EXPECT_EQ(operand.index, lane.rank);
+            EXPECT_LE(step.sources.size(), 2u);
+        }
+    }
+    // Other collectives have ranks without an output.
+    problem.collective = Collective::reduce;
+    EXPECT_FALSE(build(Strategy::forest(), problem).chunked);
 }
 
 TEST(Forest, TreesThatMakeNoSenseAreNamed) {

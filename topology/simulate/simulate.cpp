@@ -38,9 +38,10 @@ struct Simulator::MessageCut {
 namespace {
 
 /// What takes some milliseconds. Fewer than 32 would not show how fast a pipeline is whose channels
-/// have all been full once: at first nobody waits for a free slot.
-std::uint32_t chunks_to_run(const Model& model) {
-    constexpr std::size_t steps_to_run = 20'000;
+/// have all been full once: at first nobody waits for a free slot. Without slots some lanes get far
+/// ahead, and it takes longer until that shows.
+std::uint32_t chunks_to_run(const Model& model, bool has_slots) {
+    const std::size_t steps_to_run = has_slots ? 20'000 : 40'000;
     return static_cast<std::uint32_t>(
         std::clamp<std::size_t>(steps_to_run / model.steps.size(), 32, 80));
 }
@@ -90,7 +91,8 @@ double bus_factor(Collective collective, std::uint32_t ranks) {
 Simulator::Simulator(const Schedule& schedule, const Routing& routing)
     : name_(schedule.name),
       bus_factor_(bus_factor(schedule.collective, schedule.ranks)),
-      has_channels_(!schedule.channels.empty()),
+      has_chunks_(is_cut_into_chunks(schedule)),
+      has_slots_(!schedule.channels.empty()),
       links_(routing.topology().links().size()),
       model_(std::make_unique<const Model>(make_model(schedule, routing))) {
     const double whole = static_cast<double>(std::accumulate(
@@ -109,7 +111,7 @@ Simulator::MessageCut Simulator::cut(std::uint64_t bytes, std::uint64_t slot_byt
         cut.units.push_back(static_cast<double>(bytes) * part);
         largest = std::max(largest, cut.units.back());
     }
-    cut.chunk = has_channels_ ? static_cast<double>(slot_bytes) : std::max(largest, 1.0);
+    cut.chunk = has_chunks_ ? static_cast<double>(slot_bytes) : std::max(largest, 1.0);
     cut.chunks = largest / cut.chunk;
     cut.whole = static_cast<std::uint64_t>(std::max(1.0, std::ceil(cut.chunks)));
     return cut;
@@ -128,18 +130,29 @@ double Simulator::least_seconds(std::uint64_t bytes) const {
     return least_seconds(cut(bytes, 1));
 }
 
+/// Without slots nothing keeps lanes together: what gets ahead of the others in the middle is
+/// missing at the end. Then it is the end that tells, less what a single chunk takes.
+double Simulator::all_seconds(const EngineResult& run, const MessageCut& cut) const {
+    const auto chunks = static_cast<std::uint32_t>(run.chunk_ends.size());
+    if (has_slots_ || chunks >= cut.chunks || chunks == 1) {
+        return extrapolated_seconds(run.chunk_ends, cut.chunks);
+    }
+    const double first = run_engine(*model_, {}, cut.chunk_bytes(1)).chunk_ends.back();
+    return first + (run.chunk_ends.back() - first) * (cut.chunks - 1) / (chunks - 1);
+}
+
 Simulation Simulator::run(const SimulationOptions& options) const {
     const MessageCut cut = this->cut(options.bytes, options.slot_bytes);
     Simulation result{.chunks = cut.whole};
-    const std::uint64_t most =
-        options.most_chunks == 0 ? chunks_to_run(*model_) : std::max(options.most_chunks, 6u);
+    const std::uint64_t most = options.most_chunks == 0 ? chunks_to_run(*model_, has_slots_)
+                                                        : std::max(options.most_chunks, 6u);
     result.chunks_run = static_cast<std::uint32_t>(std::min(cut.whole, most));
     EngineResult run = run_engine(*model_,
                                   {.chunks = result.chunks_run,
                                    .coarseness = options.coarseness,
                                    .timeline = options.timeline,
                                    .most_seconds = options.most_seconds,
-                                   .all_chunks = cut.chunks},
+                                   .all_chunks = has_slots_ ? cut.chunks : result.chunks_run},
                                   cut.chunk_bytes(result.chunks_run));
     if (run.stuck) {
         throw InvalidArgument(
@@ -148,8 +161,7 @@ Simulation Simulator::run(const SimulationOptions& options) const {
     result.gave_up = run.gave_up;
     // Rounding and extrapolation must not beat the links.
     result.seconds =
-        std::max(run.gave_up ? run.at_least : extrapolated_seconds(run.chunk_ends, cut.chunks),
-                 least_seconds(cut));
+        std::max(run.gave_up ? run.at_least : all_seconds(run, cut), least_seconds(cut));
     result.algbw = static_cast<double>(options.bytes) / result.seconds;
     result.busbw = result.algbw * bus_factor_;
     if (run.gave_up) return result;

@@ -61,7 +61,8 @@ struct Simulation {
 
 namespace simulation {
 struct Model;
-}
+struct EngineResult;
+}  // namespace simulation
 
 /// A schedule on a topology, ready to be simulated for messages of different sizes. Keeps neither
 /// of them.
@@ -82,11 +83,13 @@ private:
 
     MessageCut cut(std::uint64_t bytes, std::uint64_t slot_bytes) const;
     double least_seconds(const MessageCut& cut) const;
+    double all_seconds(const simulation::EngineResult& run, const MessageCut& cut) const;
 
     std::string name_;
     double bus_factor_ = 1;
     std::vector<double> unit_parts_;  ///< of the message
-    bool has_channels_ = false;
+    bool has_chunks_ = false;
+    bool has_slots_ = false;
     std::size_t links_ = 0;
     std::unique_ptr<const simulation::Model> model_;
 };

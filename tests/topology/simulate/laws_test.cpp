@@ -1,6 +1,7 @@
 // What the simulator must say where the answer can be computed by hand.
 #include <gtest/gtest.h>
 
+#include "strategy/planner.hpp"
 #include "tests/topology/simulate/support.hpp"
 
 namespace rondo::test {
@@ -99,6 +100,23 @@ TEST(SimulatorLaws, LongPipelinesAreExtrapolated) {
     const Simulation slow = simulate(tree, routing, complete);
     EXPECT_LT(quick.chunks_run, slow.chunks_run);
     EXPECT_EQ(slow.chunks_run, slow.chunks);
+    EXPECT_NEAR(quick.seconds, slow.seconds, 0.02 * slow.seconds);
+}
+
+TEST(SimulatorLaws, LanesThatGetAheadAreMissedAtTheEnd) {
+    const Topology topology = load_topology("mi250_16gcd");
+    const Planner planner(topology, {});
+    const Task task{.bytes = 256 << 20};
+    const Schedule schedule = planner.schedule(
+        task,
+        {.strategy = Strategy::forest(), .cutting = {.lanes = 32, .depth = 4, .fetches = true}});
+    ASSERT_TRUE(schedule.channels.empty());
+    const Simulator simulator(schedule, planner.routing_for(task, Strategy::forest()));
+    SimulationOptions options{.bytes = task.bytes, .slot_bytes = 96 << 10};
+    const Simulation quick = simulator.run(options);
+    options.most_chunks = UINT32_MAX;
+    const Simulation slow = simulator.run(options);
+    EXPECT_LT(quick.chunks_run, slow.chunks_run);
     EXPECT_NEAR(quick.seconds, slow.seconds, 0.02 * slow.seconds);
 }
 
