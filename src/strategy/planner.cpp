@@ -129,10 +129,12 @@ Schedule Planner::schedule(const Task& task, const Candidate& candidate) const {
     return build(candidate.strategy, problem);
 }
 
-Simulation Planner::simulate(const Task& task, const Candidate& candidate, bool timeline) const {
-    return rondo::simulate(
-        schedule(task, candidate), routing_for(task, candidate.strategy),
-        {.bytes = task.bytes, .slot_bytes = candidate.cutting.slot_bytes, .timeline = timeline});
+Simulation Planner::simulate(const Task& task, const Candidate& candidate,
+                             SimulationOptions options) const {
+    options.bytes = task.bytes;
+    options.slot_bytes = candidate.cutting.slot_bytes;
+    return rondo::simulate(schedule(task, candidate), routing_for(task, candidate.strategy),
+                           options);
 }
 
 }  // namespace rondo

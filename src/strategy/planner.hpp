@@ -86,7 +86,9 @@ public:
     const Routing& routing_for(const Task& task, const Strategy& strategy) const;
 
     Schedule schedule(const Task& task, const Candidate& candidate) const;
-    Simulation simulate(const Task& task, const Candidate& candidate, bool timeline = false) const;
+    /// The size of the message and of the slots is the task's and the candidate's.
+    Simulation simulate(const Task& task, const Candidate& candidate,
+                        SimulationOptions options = {}) const;
 
     /// The fastest by simulation. Candidates whose links alone take longer than the best are not
     /// simulated, and no simulation goes on beyond the best, unless `all`. Throws InvalidArgument

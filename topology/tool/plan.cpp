@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "topology/load/any_topology.hpp"
 #include "topology/tool/commands.hpp"
@@ -90,6 +91,21 @@ void print_links(const Planner& planner, const Simulation& simulation) {
     if (!texts.empty()) fmt::print("\nBusiest links: {}\n", fmt::join(texts, ", "));
 }
 
+/// What may be the fastest is simulated to its last chunk, so that its time is not extrapolated.
+void complete_best(const Planner& planner, PlanReport& report) {
+    constexpr double close = 1.05;
+    const double best = report.choice.chosen().seconds;
+    for (Candidate& candidate : report.choice.candidates) {
+        if (!candidate.problem.empty() || candidate.seconds > best * close) continue;
+        candidate.seconds =
+            planner.simulate(report.task, candidate, {.most_chunks = UINT32_MAX}).seconds;
+    }
+    std::ranges::stable_sort(report.choice.candidates, {}, [](const Candidate& candidate) {
+        return std::pair(!candidate.problem.empty(), candidate.seconds);
+    });
+    report.choice.reason = explain_choice(planner, report.task, report.choice);
+}
+
 }  // namespace
 
 void plan(const PlanOptions& options) {
@@ -115,8 +131,11 @@ void plan(const PlanOptions& options) {
                       .task = task,
                       .bound = planner.bound(task),
                       .choice = planner.choose(task, true)};
+    complete_best(planner, report);
     if (wanted) {
         Choice forced = planner.choose(task, *wanted);
+        Candidate& chosen = forced.candidates.front();
+        chosen.seconds = planner.simulate(task, chosen, {.most_chunks = UINT32_MAX}).seconds;
         std::erase_if(report.choice.candidates,
                       [&](const Candidate& other) { return other.strategy == *wanted; });
         report.choice.candidates.insert(report.choice.candidates.begin(), forced.candidates.begin(),
@@ -124,7 +143,7 @@ void plan(const PlanOptions& options) {
         report.choice.reason = forced.reason + " By itself: " + report.choice.reason;
     }
     const bool trace = !options.trace_file.empty();
-    const Simulation best = planner.simulate(task, report.choice.chosen(), trace);
+    const Simulation best = planner.simulate(task, report.choice.chosen(), {.timeline = trace});
     if (trace) {
         write_file(options.trace_file, chrome_trace(planner.schedule(task, report.choice.chosen()),
                                                     planner.routing(), best));
