@@ -22,6 +22,20 @@ std::uint64_t largest_unit(const Schedule& schedule, std::uint64_t bytes) {
     return static_cast<std::uint64_t>(static_cast<double>(bytes) * part) + 64;
 }
 
+/// Over PCI, ranks should send: reading is slower there, which the simulator does not know.
+bool reads_over_fabric(const Schedule& schedule, const Routing& routing) {
+    for (const Lane& lane : schedule.lanes) {
+        for (const Step& step : lane.steps) {
+            for (const Operand& from : step.sources) {
+                if (from.kind == Operand::Kind::channel || from.index == lane.rank) continue;
+                const Path* const path = routing.path(from.index, lane.rank);
+                if (path != nullptr && path->kind >= simulation::PathKind::pci) return false;
+            }
+        }
+    }
+    return true;
+}
+
 }  // namespace
 
 const Planner::Piece& Planner::piece(PieceKey key) const {
@@ -58,6 +72,9 @@ std::vector<Planner::Trial> Planner::trials(const Strategy& strategy, const Task
         key.task.bytes = 0;
         const Piece& piece = this->piece(std::move(key));
         candidate.problem = piece.problem;
+        if (way.fetches && !reads_over_fabric(piece.schedule, routing_for(task, strategy))) {
+            continue;
+        }
         // Without chunks there are no slots.
         candidate.cutting.slot_bytes = is_cut_into_chunks(piece.schedule)
                                            ? way.slot_for(largest_unit(piece.schedule, bytes))
