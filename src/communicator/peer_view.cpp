@@ -50,7 +50,7 @@ bool PeerView::ask(const void* data) {
 
 bool PeerView::usable_from(DeviceId device, const void* data) {
     set_current_device(device);
-    cudaPointerAttributes attributes{};
+    cudaPointerAttributes attributes;  // all of it is written
     check(cudaPointerGetAttributes(&attributes, data), "cudaPointerGetAttributes");
     return attributes.devicePointer != nullptr;
 }

@@ -246,12 +246,12 @@ cudaError_t CUDARTAPI cudaPointerGetAttributes(cudaPointerAttributes* attributes
                                                const void* pointer) {
     return api("cudaPointerGetAttributes", [&](Machine& machine) {
         require(attributes != nullptr, "attributes is null");
-        *attributes = {};
         void* address = const_cast<void*>(pointer);
         const auto found = machine.memory().find(pointer);
         if (!found) {
             attributes->type = cudaMemoryTypeUnregistered;
             attributes->device = cudaInvalidDeviceId;
+            attributes->devicePointer = nullptr;
             attributes->hostPointer = address;
             return cudaSuccess;
         }
