@@ -2,20 +2,10 @@
 
 #include <algorithm>
 
+#include "schedule/rates.hpp"
+
 namespace rondo {
 namespace {
-
-std::vector<std::uint32_t> pushes_per_chunk(const Schedule& schedule) {
-    std::vector<std::uint32_t> pushes(schedule.channels.size());
-    for (const Lane& lane : schedule.lanes) {
-        for (const Step& step : lane.steps) {
-            for (const Operand& operand : step.destinations) {
-                if (operand.kind == Operand::Kind::channel) ++pushes[operand.index];
-            }
-        }
-    }
-    return pushes;
-}
 
 std::uint32_t count_early_steps(const Schedule& schedule, const std::vector<std::uint32_t>& pushes,
                                 const Lane& lane) {

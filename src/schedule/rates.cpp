@@ -23,6 +23,18 @@ std::string compare(const std::vector<Rate>& rates, const char* what, const char
 
 }  // namespace
 
+std::vector<std::uint32_t> pushes_per_chunk(const Schedule& schedule) {
+    std::vector<std::uint32_t> pushes(schedule.channels.size());
+    for (const Lane& lane : schedule.lanes) {
+        for (const Step& step : lane.steps) {
+            for (const Operand& operand : step.destinations) {
+                if (operand.kind == Operand::Kind::channel) ++pushes[operand.index];
+            }
+        }
+    }
+    return pushes;
+}
+
 std::string find_uneven_rate(const Schedule& schedule) {
     std::vector<Rate> channels(schedule.channels.size());
     std::vector<Rate> events(schedule.events.size());

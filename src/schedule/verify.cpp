@@ -4,10 +4,9 @@
 #include "schedule/verify.hpp"
 
 #include "schedule/rates.hpp"
-#include "schedule/symbols.hpp"
+#include "schedule/symbolic_buffers.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include <fmt/format.h>
@@ -15,19 +14,6 @@
 
 namespace rondo {
 namespace {
-
-struct Access {
-    std::uint32_t lane;
-    std::uint32_t time;
-    std::uint32_t step;
-};
-
-/// One unit and chunk of a buffer, or a slot.
-struct Cell {
-    Value value;
-    std::optional<Access> write;
-    std::vector<Access> reads;  ///< since the write
-};
 
 /// A FIFO or an event: what happened to it, and what its partner may conclude from that.
 struct Link {
@@ -46,13 +32,12 @@ public:
     Verifier(const Schedule& schedule, bool in_place, const BriefCall* brief)
         : schedule_(schedule),
           brief_(brief),
-          in_place_(in_place),
           chunks_(brief != nullptr ? 1 : chunks_to_run(schedule)),
           everybody_(schedule.ranks),
           clocks_(schedule.lanes.size(), Clock(schedule.lanes.size())),
           channels_(schedule.channels.size()),
           events_(schedule.events.size()),
-          cells_(2 * schedule.ranks * schedule.unit_shares.size() * chunks_) {
+          buffers_(schedule, in_place, chunks_) {
         for (std::uint32_t rank = 0; rank < schedule.ranks; ++rank) {
             everybody_.insert(rank);
         }
@@ -78,16 +63,7 @@ public:
 private:
     /// Enough that every channel goes around its slots.
     static std::uint32_t chunks_to_run(const Schedule& schedule) {
-        std::vector<std::uint32_t> pushes(schedule.channels.size());
-        for (const Lane& lane : schedule.lanes) {
-            for (const Step& step : lane.steps) {
-                for (const Operand& operand : step.destinations) {
-                    if (operand.kind == Operand::Kind::channel) {
-                        ++pushes[operand.index];
-                    }
-                }
-            }
-        }
+        const std::vector<std::uint32_t> pushes = pushes_per_chunk(schedule);
         std::uint32_t chunks = 3;
         for (std::size_t i = 0; i < pushes.size(); ++i) {
             const std::uint32_t rate = std::max(pushes[i], 1u);
@@ -98,60 +74,19 @@ private:
 
     // ---- buffers
 
-    bool owns(std::uint32_t rank, std::uint32_t unit) const {
-        return schedule_.unit_owners[unit] == rank;
-    }
-
-    bool has_input(std::uint32_t rank, std::uint32_t unit) const {
-        switch (schedule_.collective) {
-            case Collective::broadcast:
-                return rank == schedule_.root;
-            case Collective::all_gather:
-                return owns(rank, unit);
-            default:
-                return true;
-        }
-    }
-
-    bool has_output(std::uint32_t rank, std::uint32_t unit) const {
-        if (schedule_.collective == Collective::reduce_scatter) {
-            return owns(rank, unit);
-        }
-        return std::binary_search(schedule_.destinations.begin(), schedule_.destinations.end(),
-                                  rank);
-    }
-
-    std::size_t cell_index(Operand::Kind kind, std::uint32_t rank, std::uint32_t unit,
-                           std::uint32_t chunk) const {
-        const std::size_t space = kind == Operand::Kind::output && !in_place_ ? 1 : 0;
-        return ((space * schedule_.ranks + rank) * schedule_.unit_shares.size() + unit) * chunks_ +
-               chunk;
-    }
-
     Cell& cell(const Operand& operand, std::uint32_t unit, std::uint32_t chunk) {
-        const bool exists = operand.kind == Operand::Kind::input ? has_input(operand.index, unit)
-                                                                 : has_output(operand.index, unit);
-        if (!exists) {
+        if (!buffers_.exists(operand, unit)) {
             fail("rank {} has no {} of unit {}", operand.index,
                  operand.kind == Operand::Kind::input ? "input" : "output", unit);
         }
-        return cells_[cell_index(operand.kind, operand.index, unit, chunk)];
+        return buffers_.cell(operand, unit, chunk);
     }
 
-    /// The caller brings new inputs before the rank's call begins; everything else is garbage.
+    /// The callers bring new inputs before the ranks' calls begin.
     void fill_buffers() {
-        std::fill(cells_.begin(), cells_.end(), Cell{});
+        buffers_.clear();
         for (std::uint32_t rank = 0; rank < schedule_.ranks; ++rank) {
-            RankSet own(schedule_.ranks);
-            own.insert(rank);
-            const Access filled = begin_call(rank);
-            for (std::uint32_t unit = 0; unit < schedule_.unit_shares.size(); ++unit) {
-                for (std::uint32_t chunk = 0; chunk < chunks_ && has_input(rank, unit); ++chunk) {
-                    Cell& cell = cells_[cell_index(Operand::Kind::input, rank, unit, chunk)];
-                    cell.value = {true, false, call_, unit, chunk, own};
-                    cell.write = filled;
-                }
-            }
+            buffers_.fill(rank, call_, begin_call(rank));
         }
     }
 
@@ -419,28 +354,8 @@ private:
     // ---- the end of a call
 
     void check_outputs() const {
-        for (std::uint32_t rank = 0; rank < schedule_.ranks; ++rank) {
-            for (std::uint32_t unit = 0; unit < schedule_.unit_shares.size(); ++unit) {
-                for (std::uint32_t chunk = 0; chunk < chunks_ && has_output(rank, unit); ++chunk) {
-                    check_output(rank, unit, chunk);
-                }
-            }
-        }
-    }
-
-    void check_output(std::uint32_t rank, std::uint32_t unit, std::uint32_t chunk) const {
-        const Value& value = cells_[cell_index(Operand::Kind::output, rank, unit, chunk)].value;
-        Value wanted{true, reduces(schedule_.collective), call_, unit, chunk, everybody_};
-        if (!reduces(schedule_.collective)) {
-            wanted.from = RankSet(schedule_.ranks);
-            wanted.from.insert(schedule_.collective == Collective::all_gather
-                                   ? schedule_.unit_owners[unit]
-                                   : schedule_.root);
-        }
-        if (!value.known || !value.same_place(wanted) || !(value.from == wanted.from) ||
-            value.finished != wanted.finished) {
-            throw Problem{fmt::format("the output of rank {} holds {}; it should hold {}", rank,
-                                      value.print(), wanted.print())};
+        if (std::string wrong = buffers_.find_wrong_output(call_); !wrong.empty()) {
+            throw Problem{std::move(wrong)};
         }
     }
 
@@ -470,19 +385,14 @@ private:
     }
 
     void check_left_alone(std::uint32_t rank, const Clock& clock) const {
-        const std::size_t cells = schedule_.unit_shares.size() * chunks_;
-        for (const std::size_t space : {0, 1}) {
-            const auto begin = cells_.begin() + static_cast<std::ptrdiff_t>(
-                                                    (space * schedule_.ranks + rank) * cells);
-            std::for_each(begin, begin + static_cast<std::ptrdiff_t>(cells), [&](const Cell& cell) {
-                if (cell.write) {
-                    check_left_alone(rank, clock, *cell.write, "write");
-                }
-                for (const Access& read : cell.reads) {
-                    check_left_alone(rank, clock, read, "read");
-                }
-            });
-        }
+        buffers_.for_each_of(rank, [&](const Cell& cell) {
+            if (cell.write) {
+                check_left_alone(rank, clock, *cell.write, "write");
+            }
+            for (const Access& read : cell.reads) {
+                check_left_alone(rank, clock, read, "read");
+            }
+        });
     }
 
     void check_left_alone(std::uint32_t rank, const Clock& clock, const Access& access,
@@ -496,14 +406,13 @@ private:
 
     const Schedule& schedule_;
     const BriefCall* const brief_;
-    const bool in_place_;
     const std::uint32_t chunks_;
     std::uint32_t deepest_ = 0;
     RankSet everybody_;
     std::vector<Clock> clocks_;
     std::vector<Link> channels_;
     std::vector<Link> events_;
-    std::vector<Cell> cells_;
+    SymbolicBuffers buffers_;
     std::uint32_t call_ = 0;
     // Where the execution is, for messages.
     std::uint32_t lane_ = 0;
