@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "vgpu/scheduler.hpp"
 
@@ -78,6 +79,16 @@ bool can_go_on(Block& block, std::uint64_t now) {
     return false;
 }
 
+void Executor::count_unbegun(std::ptrdiff_t more) {
+    unbegun_.store(unbegun_.load(std::memory_order_relaxed) + static_cast<std::size_t>(more),
+                   std::memory_order_relaxed);
+}
+
+void Executor::choose(Block& block) {
+    block.running = true;
+    if (!block.started) count_unbegun(-1);
+}
+
 Block* Executor::pick(std::size_t first) {
     // The clock is slow: deadlines are looked at when nothing else can run, and now and then.
     constexpr unsigned clock_period = 64;
@@ -93,7 +104,7 @@ Block* Executor::pick(std::size_t first, std::uint64_t now) {
         Block& block = *blocks_[at];
         if (can_go_on(block, now)) {
             cursor_ = at + 1 < count ? at + 1 : 0;
-            block.running = true;
+            choose(block);
             return &block;
         }
     }
@@ -138,7 +149,7 @@ void Executor::run_nth_runnable(std::size_t n) {
     });
     if (found == blocks_.end()) return;
     Block& block = **found;
-    block.running = true;
+    choose(block);
     lock.unlock();
     const bool ended = run(block);
     if (ended) scheduler_.block_ended(block);
@@ -180,6 +191,7 @@ void Executor::adopt(std::unique_ptr<Block> block) {
 }
 
 void Executor::adopt_held(std::unique_ptr<Block> block) {
+    if (!block->started) count_unbegun(1);
     if (blocks_.empty() || !block->before(*blocks_.back())) {
         blocks_.push_back(std::move(block));
         return;
@@ -193,7 +205,9 @@ std::vector<std::unique_ptr<Block>> Executor::give_up_if(
     const std::function<bool(const Block&)>& wanted) {
     std::vector<std::unique_ptr<Block>> given;
     for (auto& block : blocks_) {
-        if (!block->running && wanted(*block)) given.push_back(std::move(block));
+        if (block->running || !wanted(*block)) continue;
+        if (!block->started) count_unbegun(-1);
+        given.push_back(std::move(block));
     }
     std::erase(blocks_, nullptr);
     cursor_ = 0;
@@ -233,6 +247,15 @@ std::vector<std::unique_ptr<Block>> Executor::give_up_runnable() {
     return give_up_if([&](const Block& block) {
         return one_lane ? &block == &runnable : block.index == runnable.index;
     });
+}
+
+std::vector<std::unique_ptr<Block>> Executor::give_up_unbegun() {
+    if (unbegun_.load(std::memory_order_relaxed) == 0) return {};
+    std::scoped_lock lock(mutex_);
+    if (std::exchange(picks_when_asked_, picks_) != picks_) return {};
+    std::size_t more = (unbegun_.load(std::memory_order_relaxed) + 1) / 2;
+    return give_up_if(
+        [&more](const Block& block) { return !block.started && more > 0 && more-- > 0; });
 }
 
 std::size_t Executor::size() const {

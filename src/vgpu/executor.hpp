@@ -80,6 +80,9 @@ public:
     /// A block that could go on if only a thread ran it, with those of the same index unless
     /// nothing else would be left; none if there is none.
     std::vector<std::unique_ptr<Block>> give_up_runnable();
+    /// Half of the blocks that have not begun, if the thread has run one and the same block ever
+    /// since it was last asked.
+    std::vector<std::unique_ptr<Block>> give_up_unbegun();
     std::size_t size() const;
 
     /// While held, no block of this executor begins or ceases to run.
@@ -96,6 +99,8 @@ private:
     static bool run(Block& block);  // true when it has ended
     void keep(std::unique_ptr<Block> block);
     // with the lock held
+    void choose(Block& block);
+    void count_unbegun(std::ptrdiff_t more);
     void after_run(Block& block, bool ended);
     std::unique_ptr<Block> remove(Block& block);
     std::vector<std::unique_ptr<Block>> give_up_if(const std::function<bool(const Block&)>& wanted);
@@ -105,6 +110,8 @@ private:
     std::vector<std::unique_ptr<Block>> blocks_;  // ordered by Block::before
     std::size_t cursor_ = 0;
     unsigned picks_ = 0;
+    unsigned picks_when_asked_ = 0;
+    std::atomic<std::size_t> unbegun_{0};         // of blocks_; written with the lock held
     std::vector<std::unique_ptr<Block>> unused_;  // touched by the owning thread alone
 };
 

@@ -69,7 +69,7 @@ Executor& Scheduler::new_executor() {
 // ---------------------------------------------------------------------------------------------
 
 /// Leaves the workers their share of new work as long as it has something of its own.
-[[gnu::flatten]] bool Scheduler::step(Executor& executor) {  // see Fiber
+bool Scheduler::step(Executor& executor) {
     if (ready_count_.load(std::memory_order_acquire) == 0)
         return executor.run_some(runs_at_once) > 0;
     const bool shared_out = work_is_shared_out();
@@ -393,6 +393,10 @@ void Scheduler::worker_rest(WorkerState& worker, Executor& executor) {
     const std::uint64_t taken = taken_.load(std::memory_order_relaxed);
     worker_wake_.wait_for(lock, nap);
     worker.due = taken == taken_.load(std::memory_order_relaxed) ? waiting : 0;
+    for (auto& victim : executors_) {
+        if (stopping_ || victim.get() == &executor) continue;
+        for (auto& block : victim->give_up_unbegun()) executor.adopt(std::move(block));
+    }
 }
 
 /// With a seed, work goes on only while a caller waits for it (or has not called for a while), and

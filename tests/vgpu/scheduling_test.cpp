@@ -1,9 +1,12 @@
 // Blocks as fibers: any number of them wait for each other on any number of cores; work starts by
 // itself; schedules come from a seed.
+#include <atomic>
+#include <chrono>
 #include <set>
 #include <string>
 
 #include "tests/vgpu/vgpu_fixture.hpp"
+#include "vgpu/kernel.hpp"
 
 namespace test {
 
@@ -113,6 +116,41 @@ TEST_F(SchedulingTest, work_goes_on_while_the_host_computes) {
     EXPECT_EQ(cudaMemcpyAsync(word.data(), device.data(), 4, cudaMemcpyDeviceToHost, stream),
               cudaSuccess);
     EXPECT_TRUE(eventually([&] { return word.load() == 100; })) << "nobody synchronises";
+}
+
+std::atomic<bool> second_has_run;
+std::atomic<bool> first_has_seen_it;
+
+/// Kernels that neither wait nor announce work as vgpu would like it.
+void spin_until_second_has_run(void**) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!second_has_run && std::chrono::steady_clock::now() < deadline) {
+    }
+    first_has_seen_it = second_has_run.load();
+}
+void run_second(void**) {
+    second_has_run = true;
+}
+
+// A caller that waits takes all work that is ready; what it does not get to, workers take over.
+TEST_F(SchedulingTest, a_kernel_that_spins_holds_up_nobody) {
+    start(devices(2));
+    Ring(2, 4).run(3);  // leaves blocks to use again
+    const auto first = reinterpret_cast<const void*>(&spin_until_second_has_run);
+    const auto second = reinterpret_cast<const void*>(&run_second);
+    vgpu::register_kernel(first, {.name = "first", .run = &spin_until_second_has_run});
+    vgpu::register_kernel(second, {.name = "second", .run = &run_second});
+    for (int round = 0; round < 20; ++round) {
+        second_has_run = false;
+        first_has_seen_it = false;
+        require(cudaSetDevice(0));
+        EXPECT_EQ(cudaLaunchKernel(first, dim3(1), dim3(1), nullptr, 0, nullptr), cudaSuccess);
+        require(cudaSetDevice(1));
+        EXPECT_EQ(cudaLaunchKernel(second, dim3(1), dim3(1), nullptr, 0, nullptr), cudaSuccess);
+        require(cudaSetDevice(0));
+        EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+        ASSERT_TRUE(first_has_seen_it) << "round " << round;
+    }
 }
 
 /// In which order blocks of one kernel took their tickets.
