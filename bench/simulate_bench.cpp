@@ -3,6 +3,7 @@
 // tables; takes minutes. What was chosen is run to its last chunk, each event for itself, so that
 // no table rests on what the choice leaves out.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -183,9 +184,24 @@ void print_regrets() {
 
 }  // namespace
 
-int main() {
-    print_presets();
-    print_times();
-    print_subsets();
-    print_regrets();
+int main(int argc, char** argv) try {
+    CLI::App app(
+        "Simulates all_reduce on machines that are not there (no number here is measured, but the\n"
+        "times of choices are). Tables: presets (share of the exact bound), times (of a choice),\n"
+        "allocations (3 to 8 GPUs of a DGX-1V), regrets (the choice against the best candidate).");
+    std::vector<std::string> tables{"presets", "times", "allocations", "regrets"};
+    app.add_option("tables", tables, "which ones; all take a minute or two")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"presets", "times", "allocations", "regrets"}));
+    CLI11_PARSE(app, argc, argv);
+    for (const std::string& table : tables) {
+        if (table == "presets") print_presets();
+        if (table == "times") print_times();
+        if (table == "allocations") print_subsets();
+        if (table == "regrets") print_regrets();
+    }
+    return 0;
+} catch (const std::exception& error) {
+    fmt::print(stderr, "simulate_bench: {}\n", error.what());
+    return 1;
 }
