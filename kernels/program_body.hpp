@@ -22,20 +22,34 @@ public:
     RONDO_DEVICE ProgramRun(Block& block, const ProgramArguments& arguments, SharedStep* shared)
         : block_(block), arguments_(arguments), program_(*arguments.program), shared_(shared) {}
 
+    /// One loop for the steps before and behind the entry, so that the code of a step exists once:
+    /// twice would not fit into registers.
     RONDO_DEVICE void run() {
-        const ProgramLane lane = program_.lanes[block_.index()];
-        if (!(block_.index() == 0 ? enter(lane) : follow(lane))) {
-            return;
-        }
+        const ProgramLane& lane = program_.lanes[block_.index()];  // a copy would cost registers
+        std::uint32_t entry =
+            block_.index() == 0 ? begin_call(lane) : 0;  // is behind so many steps
+        std::uint32_t chunk = 0;
+        std::uint32_t i = 0;
         RONDO_NO_UNROLL
-        for (std::uint32_t chunk = 0; chunk < arguments_.chunks; ++chunk) {
-            RONDO_NO_UNROLL
-            for (std::uint32_t i = brief_ ? lane.early_steps : 0; i < lane.steps; ++i) {
-                if (!run_step(program_.steps[lane.first_step + i], chunk)) {
-                    fail();
+        while (true) {
+            if (i == entry) {
+                if (!(block_.index() == 0 ? enter(lane) : follow(lane))) {
                     return;
                 }
+                entry = UINT32_MAX;  // over
             }
+            if (i == lane.steps) {
+                i = 0;
+                ++chunk;
+            }
+            if (chunk >= arguments_.chunks || lane.steps == 0) {
+                return;
+            }
+            if (!run_step(program_.steps[lane.first_step + i], chunk)) {
+                fail();
+                return;
+            }
+            ++i;
         }
     }
 
@@ -59,17 +73,33 @@ private:
 
     // ---- entry
 
-    /// Lane 0: publishes the call, waits for all ranks, compares, and lets the other lanes go.
+    /// Lane 0: finds out where the call is, and how many steps come before its entry.
+    RONDO_DEVICE std::uint32_t begin_call(const ProgramLane& lane) {
+        const ProgramState& state = *program_.state;
+        epoch_ = state.next_epoch;
+        brief_ = arguments_.chunks == 1 && epoch_ - state.epoch <= 1 && epoch_ % brief_period != 0;
+        parity_ = arguments_.rank_state->sequence % 2;
+        if (!brief_ || lane.early_steps == 0 || load_acquire(&arguments_.rank_state->failed) != 0) {
+            return 0;
+        }
+        // They find the rank's own buffers as others do.
+        if (block_.thread_rank() == 0) {
+            arguments_.outgoing[arguments_.rank]->entries[parity_].message = arguments_.message;
+        }
+        block_.sync();
+        return lane.early_steps;
+    }
+
+    /// Lane 0: publishes the call, waits for all ranks, compares, and lets the other lanes go. Its
+    /// arrival also says that what the early steps pushed has arrived.
     RONDO_DEVICE bool enter(const ProgramLane& lane) {
         RankState& rank_state = *arguments_.rank_state;
         ProgramState& state = *program_.state;
         const std::uint32_t sequence = rank_state.sequence;
         const std::uint32_t calls = state.calls[0];
-        epoch_ = state.next_epoch;
-        brief_ = arguments_.chunks == 1 && epoch_ - state.epoch <= 1 && epoch_ % brief_period != 0;
-        parity_ = sequence % 2;
+        block_.sync();
         const bool usable = load_acquire(&rank_state.failed) == 0;
-        const bool agreed = usable && exchange(lane, sequence);
+        const bool agreed = usable && exchange(sequence);
         block_.sync();
         if (block_.thread_rank() == 0) {
             state.calls[0] = calls + 1;
@@ -122,10 +152,7 @@ private:
         }
     }
 
-    RONDO_DEVICE bool exchange(const ProgramLane& lane, std::uint32_t sequence) {
-        if (brief_ && lane.early_steps != 0) {
-            push_early(lane);
-        }
+    RONDO_DEVICE bool exchange(std::uint32_t sequence) {
         const std::uint32_t ranks = arguments_.ranks;
         for (std::uint32_t r = block_.thread_rank(); r < ranks; r += block_.size()) {
             MailboxEntry& entry = arguments_.outgoing[r]->entries[parity_];
@@ -152,19 +179,6 @@ private:
             return false;
         }
         return true;
-    }
-
-    /// What the rank pushes of its own input; that it has is what its arrival says.
-    RONDO_DEVICE void push_early(const ProgramLane& lane) {
-        if (block_.thread_rank() == 0) {
-            arguments_.outgoing[arguments_.rank]->entries[parity_].message = arguments_.message;
-        }
-        block_.sync();
-        RONDO_NO_UNROLL
-        for (std::uint32_t i = 0; i < lane.early_steps; ++i) {
-            move(program_.steps[lane.first_step + i], 0);
-        }
-        block_.sync();
     }
 
     RONDO_DEVICE void report_mismatch(std::uint32_t sequence) {
@@ -199,7 +213,13 @@ private:
             return false;
         }
         if (step.destinations != 0) {
-            move(step, chunk);
+            const std::uint64_t unit_end = begin_of(step.unit + 1);
+            const std::uint64_t begin = begin_of(step.unit) + chunk * arguments_.chunk;
+            if (begin < unit_end) {
+                const std::uint64_t rest = unit_end - begin;
+                transfer(step, position, begin,
+                         begin + (rest < arguments_.chunk ? rest : arguments_.chunk));
+            }
         }
         const ProgramFlag* const signals = flags + step.waits;
         const std::uint32_t signal_count = brief_ ? step.brief_signals : step.signals;
@@ -210,17 +230,6 @@ private:
             }
         }
         return true;
-    }
-
-    /// The chunk of the step's unit, if the unit has so many.
-    RONDO_DEVICE void move(const ProgramStep& step, std::uint32_t chunk) {
-        const std::uint64_t unit_end = begin_of(step.unit + 1);
-        const std::uint64_t begin = begin_of(step.unit) + chunk * arguments_.chunk;
-        if (begin < unit_end) {
-            const std::uint64_t rest = unit_end - begin;
-            transfer(step, epoch_ + chunk, begin,
-                     begin + (rest < arguments_.chunk ? rest : arguments_.chunk));
-        }
     }
 
     /// Where a unit begins in the whole message: every share of it has `share` grains, the first
