@@ -184,7 +184,7 @@ int run_until_reported(const Strategy& strategy) {
 
 }  // namespace
 
-extern "C" const char* __tsan_default_options() {
+extern "C" __attribute__((visibility("default"))) const char* __tsan_default_options() {
     return "halt_on_error=1";
 }
 
