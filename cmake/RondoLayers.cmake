@@ -2,6 +2,7 @@
 
 # Bottom up. Each line: layer | its folders or files | what its targets are called.
 set(RONDO_LAYERS
+  "base|src/base|rondo_base"
   "graph|topology/graph,topology/presets,include/rondo/error.hpp,include/rondo/export.hpp,include/rondo/types.hpp|rondo_graph(_[a-z0-9_]+)?"
   "vgpu|src/vgpu,include/vgpu|rondo_vgpu(_[a-z0-9_]+)?"
   "cuda|src/cuda,include/rondo/cuda_error.hpp|rondo_cuda"

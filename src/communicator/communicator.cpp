@@ -63,9 +63,8 @@ Work::~Work() {
 
 void Work::release() noexcept {
     while (first_ != nullptr) {
-        detail::Pending* const next = std::exchange(first_->next, nullptr);
-        core_->release(first_);
-        first_ = next;
+        detail::Pending* const ended = std::exchange(first_, first_->next);
+        ended->leave_work();
     }
 }
 

@@ -42,9 +42,9 @@ bool has_spans(const Call& call) {
     return !call.destinations.empty() || !call.counts.empty();
 }
 
-/// Whether two calls without spans have the same plan and cut.
+/// Whether two calls without spans have the same plan, cut and kernel.
 bool plans_alike(const Call& a, const Call& b) {
-    return a.count == b.count && a.collective == b.collective && a.type == b.type &&
+    return a.count == b.count && a.collective == b.collective && a.type == b.type && a.op == b.op &&
            a.root == b.root && a.schedule == b.schedule && a.strategy == b.strategy;
 }
 
@@ -130,7 +130,8 @@ PlannedCall Core::plan_for(const Call& call) {
         }
     }
     CachedPlan& cached = find_or_make_plan(call);
-    const PlannedCall planned{&cached, cached.plan->cut(call.count, size_of(call.type))};
+    const PlannedCall planned{&cached, cached.plan->cut(call.count, size_of(call.type)),
+                              kernels::find_program_kernel(call.type, call.op)};
     if (may_be_kept) {
         const std::lock_guard lock(plans_mutex_);
         latest_call_ = call;

@@ -11,16 +11,19 @@
 #include <string>
 #include <vector>
 
+#include "base/spin_lock.hpp"
 #include "communicator/advisor.hpp"
 #include "communicator/connections.hpp"
 #include "communicator/failure.hpp"
 #include "communicator/machine.hpp"
 #include "communicator/peer_view.hpp"
+#include "communicator/pending.hpp"
 #include "communicator/plan.hpp"
 #include "communicator/staging.hpp"
 #include "cuda/device_guard.hpp"
 #include "cuda/event.hpp"
 #include "cuda/stream.hpp"
+#include "kernels/kernels.hpp"
 #include "rondo/communicator.hpp"
 
 namespace rondo::detail {
@@ -53,23 +56,11 @@ struct CachedPlan {
     std::unique_ptr<Plan> plan;
 };
 
-/// A call's plan, and how the plan cuts a message of its length.
+/// A call's plan, how the plan cuts a message of its length, and the kernel that runs it.
 struct PlannedCall {
     CachedPlan* cached = nullptr;
     Cut cut = {};
-};
-
-/// One rank's part of a call that was enqueued. Shared by the Work and by the rank, which orders
-/// its next call behind it.
-struct Pending {
-    explicit Pending(DeviceId device) : event(device) {}
-    Event event;
-    std::vector<PinnedBuffer<std::byte>> table;  ///< none or one: the segments of the call
-    std::uint32_t rank = 0;
-    StreamRef stream{DeviceId(0), nullptr};
-    std::atomic<int> references = 0;
-    Pending* next = nullptr;       ///< in the same Work
-    Pending* next_free = nullptr;  ///< in the rank's pool
+    kernels::Kernel<kernels::ProgramArguments> kernel = {};
 };
 
 /// What a pair of ranks, sender and receiver, has from the communicator that it belongs to.
@@ -120,7 +111,6 @@ public:
     /// stream is being captured. To be called inside keeping_device().
     Pending* enqueue(const Call& call, const PlannedCall& plan, std::uint32_t rank,
                      const RankBuffers& buffers);
-    void release(Pending* pending) noexcept;
 
     /// Blocks until the part has ended; a failure of the device becomes that of the communicator.
     void wait(const Pending& pending);
@@ -147,11 +137,10 @@ private:
     struct RankRecord {
         RankRecord(const Machine& machine, std::uint32_t rank) : view(machine, rank) {}
 
-        std::mutex mutex;
+        SpinLock mutex;
         CheckedBuffer checked[2];  ///< guarded by the communicator's checks_mutex_
         Pending* last = nullptr;
-        Pending* free = nullptr;
-        std::vector<std::unique_ptr<Pending>> pool;
+        PendingPool pool;
         PeerView view;
         StagingPlaces input;
         StagingPlaces output;
@@ -172,12 +161,9 @@ private:
     /// there.
     std::byte* stage(const CallBuffer& buffer, const Plan& plan, std::uint32_t rank);
     static void copy_tensors(const CallBuffer& buffer, std::byte* staged, StreamRef stream);
-    Pending* take(std::uint32_t rank, bool with_table);
-    const kernels::Segments* write_table(Pending& pending, std::span<const Segment> segments,
-                                         const std::byte* staged_input, std::byte* staged_output,
-                                         std::size_t element);
-    void release_locked(RankRecord& record, Pending* pending) noexcept;
-    void free_locked(RankRecord& record, Pending* pending) noexcept;
+    static const kernels::Segments* write_table(Pending& pending, std::span<const Segment> segments,
+                                                const std::byte* staged_input,
+                                                std::byte* staged_output, std::size_t element);
     void check_schedule(const Call& call);
     void check_buffers_of(const Call& call, std::uint32_t rank, const RankBuffers& buffers);
     ChoiceKey choice_key(const Call& call) const;
@@ -200,7 +186,7 @@ private:
     const std::shared_ptr<SharedFailure> failure_;
     Connections connections_;
     std::vector<std::unique_ptr<RankRecord>> records_;
-    std::mutex checks_mutex_;
+    SpinLock checks_mutex_;
     std::mutex plans_mutex_;
     std::vector<std::unique_ptr<CachedPlan>> plans_;
     Call latest_call_;  ///< the latest that has no spans, and its plan: mostly it comes again

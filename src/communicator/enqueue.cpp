@@ -66,17 +66,17 @@ std::byte* Core::stage(const CallBuffer& buffer, const Plan& plan, std::uint32_t
     const BufferUse use = buffer.is_input ? plan.input_use(rank) : plan.output_use(rank);
     StagingPlaces& places = buffer.is_input ? record.input : record.output;
     const DeviceId device = machine_.device(rank);
-    const std::size_t bytes = buffer.bytes();
-    if (bytes == 0 || use == BufferUse::own) {
+    if (use == BufferUse::own) {
         return nullptr;
     }
     if (use == BufferUse::from_afar) {
-        return places.host.reserve(device, bytes);
+        const std::size_t bytes = buffer.bytes();
+        return bytes == 0 ? nullptr : places.host.reserve(device, bytes);
     }
     const bool hidden = std::ranges::any_of(buffer.segments, [&](const Segment& segment) {
         return segment.count != 0 && record.view.hides(buffer.data(segment));
     });
-    return hidden ? places.device.reserve(device, bytes) : nullptr;
+    return hidden ? places.device.reserve(device, buffer.bytes()) : nullptr;
 }
 
 kernels::ProgramArguments Core::arguments_of(const Call& call, const PlannedCall& planned,
@@ -122,7 +122,7 @@ const kernels::Segments* Core::write_table(Pending& pending, std::span<const Seg
     if (pending.table.empty() || pending.table[0].size() < bytes) {
         const RelaxedCaptureMode relaxed;
         pending.table.clear();
-        pending.table.emplace_back(machine_.device(pending.rank), 2 * bytes);
+        pending.table.emplace_back(pending.event.device(), 2 * bytes);
     }
     std::byte* const host = pending.table[0].data();
     std::byte* const seen = pending.table[0].device_span().data();
@@ -223,18 +223,16 @@ Pending* Core::enqueue_locked(const Call& call, const PlannedCall& planned, std:
     if (staged_output != nullptr) {
         arguments.message.output = staged_output;
     }
-    Pending* const pending = take(rank, segmented);
+    Pending* const pending = record.pool.take(device, record.last, segmented);
     // Whatever happens below, the Pending is not lost.
-    pending->references.store(1, std::memory_order_relaxed);
-    const auto give_back = [&](Pending* unused) { release_locked(record, unused); };
-    std::unique_ptr<Pending, decltype(give_back)> owner(pending, give_back);
+    const auto put_back = [&](Pending* used) { record.pool.put_back(used); };
+    std::unique_ptr<Pending, decltype(put_back)> owner(pending, put_back);
     if (segmented) {
         arguments.message.segments =
             write_table(*pending, buffers.segments, staged_input, staged_output, element);
     }
     const unsigned lanes = plan.lanes(rank);
-    kernels::launch(kernels::find_program_kernel(call.type, call.op), arguments, stream,
-                    {.blocks = lanes, .cooperative = lanes > 1});
+    kernels::launch(planned.kernel, arguments, stream, {.blocks = lanes, .cooperative = lanes > 1});
     if (staged_output != nullptr) {
         copy_tensors(output, staged_output, stream);
     }
@@ -247,46 +245,10 @@ Pending* Core::enqueue_locked(const Call& call, const PlannedCall& planned, std:
     }
     pending->stream = stream;
     pending->event.record(stream);
-    if (record.last != nullptr) {
-        release_locked(record, record.last);
-    }
-    record.last = pending;
-    pending->references.store(2, std::memory_order_relaxed);
-    owner.release();
-    return pending;
-}
-
-/// With a table: one whose earlier call has ended, since the table will be written anew.
-Pending* Core::take(std::uint32_t rank, bool with_table) {
-    RankRecord& record = *records_[rank];
-    for (Pending** place = &record.free; *place != nullptr; place = &(*place)->next_free) {
-        Pending* const pending = *place;
-        if (!with_table || pending->event.ready()) {
-            *place = pending->next_free;
-            return pending;
-        }
-    }
-    record.pool.push_back(std::make_unique<Pending>(machine_.device(rank)));
-    record.pool.back()->rank = rank;
-    return record.pool.back().get();
-}
-
-void Core::release_locked(RankRecord& record, Pending* pending) noexcept {
-    if (--pending->references == 0) free_locked(record, pending);
-}
-
-void Core::release(Pending* pending) noexcept {
-    if (--pending->references == 0) {
-        RankRecord& record = *records_[pending->rank];
-        const std::lock_guard lock(record.mutex);
-        free_locked(record, pending);
-    }
-}
-
-void Core::free_locked(RankRecord& record, Pending* pending) noexcept {
     pending->next = nullptr;
-    pending->next_free = record.free;
-    record.free = pending;
+    pending->has_work.store(true, std::memory_order_relaxed);
+    record.last = pending;
+    return pending;
 }
 
 }  // namespace rondo::detail

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/spin_lock.hpp"
 #include "cuda/buffer.hpp"
 
 namespace rondo {
@@ -47,7 +48,7 @@ private:
     std::exception_ptr search();
 
     PinnedBuffer<std::uint32_t> abort_;
-    std::mutex reporters_mutex_;
+    SpinLock reporters_mutex_;
     std::vector<FailureReporter*> reporters_;
     std::mutex cause_mutex_;
     std::exception_ptr cause_;

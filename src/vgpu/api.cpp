@@ -214,7 +214,7 @@ std::vector<OperationPtr> tails_of(Device& device) {
     return tails;
 }
 
-void wait_for(Machine& machine, std::span<const OperationPtr> operations, const Device& device) {
+void wait_for(Machine& machine, std::span<OperationPtr> operations, const Device& device) {
     machine.scheduler().wait(operations);
     require_healthy(device);
 }

@@ -118,8 +118,8 @@ std::vector<OperationPtr> tails_of(Device& device);
 
 // ---- without
 // ---------------------------------------------------------------------------------------------------------------
-/// Waits, then throws the device's sticky error if it has one.
-void wait_for(Machine& machine, std::span<const OperationPtr> operations, const Device& device);
+/// Waits, drops the operations, then throws the device's sticky error if it has one.
+void wait_for(Machine& machine, std::span<OperationPtr> operations, const Device& device);
 void wait_for_device(Machine& machine, Device& device);
 
 }  // namespace vgpu

@@ -77,6 +77,8 @@ void issue_copy(Machine& machine, CopyCommand copy, cudaMemcpyKind kind, cudaStr
     copy.destination_device = destination.device;
     copy.source_device = source.device;
     const bool host_involved = destination.device < 0 || source.device < 0;
+    const bool wait =
+        (blocking == Blocking::yes && host_involved) || destination.pageable || source.pageable;
     OperationPtr operation;
     const Device* device = nullptr;
     {
@@ -84,12 +86,11 @@ void issue_copy(Machine& machine, CopyCommand copy, cudaMemcpyKind kind, cudaStr
         if (blocking == Blocking::yes) forbid_while_capturing(machine);
         Stream& stream = stream_at(machine, stream_handle);
         device = &machine.device(stream.device);
-        operation = issue(machine, stream, copy);
         machine.copies.fetch_add(1, std::memory_order_relaxed);
+        OperationPtr issued = issue(machine, stream, copy);
+        if (wait) operation = std::move(issued);
     }
-    const bool wait =
-        (blocking == Blocking::yes && host_involved) || destination.pageable || source.pageable;
-    if (wait && operation) wait_for(machine, {&operation, 1}, *device);
+    if (operation) wait_for(machine, {&operation, 1}, *device);
 }
 
 CopyCommand plain(void* destination, const void* source, std::size_t bytes) {
@@ -187,7 +188,6 @@ cudaError_t set(const char* function, MemsetCommand command, cudaStream_t stream
     return api(function, [&](Machine& machine) {
         OperationPtr operation;
         const Device* device = nullptr;
-        bool host = false;
         {
             std::scoped_lock lock(machine.scheduler().mutex());
             if (blocking == Blocking::yes) forbid_while_capturing(machine);
@@ -202,12 +202,11 @@ cudaError_t set(const char* function, MemsetCommand command, cudaStream_t stream
             }
             const Side side = side_of(machine, command.destination, extent, "devPtr");
             require(!side.pageable, "devPtr is not memory that CUDA knows");
-            host = side.device < 0;
             device = &machine.device(stream.device);
-            operation = issue(machine, stream, command);
+            OperationPtr issued = issue(machine, stream, command);
+            if (blocking == Blocking::yes && side.device < 0) operation = std::move(issued);
         }
-        if (blocking == Blocking::yes && host && operation)
-            wait_for(machine, {&operation, 1}, *device);
+        if (operation) wait_for(machine, {&operation, 1}, *device);
         return cudaSuccess;
     });
 }

@@ -38,45 +38,16 @@ __attribute__((noinline)) Block* block_of_this_thread() noexcept {
 }
 
 bool Block::before(const Block& other) const {
-    return std::tie(launch->device, launch->launch_number, index) <
-           std::tie(other.launch->device, other.launch->launch_number, other.index);
+    return std::tie(info.device, launch_number, index) <
+           std::tie(other.info.device, other.launch_number, other.index);
 }
 
 void Block::recycle() {
-    launch = nullptr;
     shared = nullptr;
     waiting = started = running = false;
     kill.store(false, std::memory_order_relaxed);
     interactions = 0;
     work_bytes = 0;
-}
-
-bool Block::doomed() const {
-    return kill.load(std::memory_order_relaxed) || scheduler->stopping() ||
-           device_error->load(std::memory_order_relaxed) != cudaSuccess;
-}
-
-bool can_go_on(Block& block, std::uint64_t now) {
-    if (!block.waiting || block.doomed()) return true;
-    const FlagWait& wait = block.wait;
-    if (wait.flag != nullptr &&
-        static_cast<std::int32_t>(__atomic_load_n(wait.flag, __ATOMIC_ACQUIRE) - wait.wanted) >=
-            0) {
-        block.outcome = WaitOutcome::ready;
-        return true;
-    }
-    if (wait.abort != nullptr && __atomic_load_n(wait.abort, __ATOMIC_ACQUIRE) != 0) {
-        block.outcome = WaitOutcome::aborted;
-        return true;
-    }
-    if (now == 0) return false;
-    if (wait.timeout_ns != 0 && wait.deadline_ns == 0)
-        block.wait.deadline_ns = now + wait.timeout_ns;
-    if (wait.deadline_ns != 0 && now >= wait.deadline_ns) {
-        block.outcome = WaitOutcome::timed_out;
-        return true;
-    }
-    return false;
 }
 
 void Executor::count_unbegun(std::ptrdiff_t more) {
@@ -89,48 +60,67 @@ void Executor::choose(Block& block) {
     if (!block.started) count_unbegun(-1);
 }
 
-Block* Executor::pick(std::size_t first) {
+Block* Executor::pick() {
     // The clock is slow: deadlines are looked at when nothing else can run, and now and then.
     constexpr unsigned clock_period = 64;
-    Block* block = ++picks_ % clock_period != 0 ? pick(first, 0) : nullptr;
-    return block != nullptr ? block : pick(first, global_timer_ns());
+    if (blocks_.empty()) return nullptr;
+    Block* const block = ++picks_ % clock_period != 0 ? pick(0) : nullptr;
+    return block != nullptr ? block : pick(global_timer_ns());
 }
 
-Block* Executor::pick(std::size_t first, std::uint64_t now) {
+Block* Executor::pick(std::uint64_t now) {
     const std::size_t count = blocks_.size();
-    for (std::size_t i = 0; i < count; ++i) {
-        std::size_t at = first + i;
-        if (at >= count) at -= count;
+    std::size_t at = cursor_;
+    for (std::size_t i = 0; i < count; ++i, ++at) {
+        if (at >= count) at = 0;
         Block& block = *blocks_[at];
-        if (can_go_on(block, now)) {
-            cursor_ = at + 1 < count ? at + 1 : 0;
-            choose(block);
-            return &block;
-        }
+        if (block.running || !can_go_on(block, now)) continue;
+        cursor_ = at + 1;
+        choose(block);
+        return &block;
     }
     return nullptr;
 }
 
 unsigned Executor::run_some(unsigned most) {
     std::unique_lock lock(mutex_);
-    for (unsigned runs = 0; runs < most; ++runs) {
-        Block* const block =
-            blocks_.empty() ? nullptr : pick(cursor_ < blocks_.size() ? cursor_ : 0);
-        if (block == nullptr) return runs;
+    unsigned runs = 0;
+    for (; runs < most; ++runs) {
+        Block* const block = pick();
+        if (block == nullptr) break;
         lock.unlock();
         const bool ended = run(*block);
         if (ended) scheduler_.block_ended(*block);
         lock.lock();
         after_run(*block, ended);
     }
-    return most;
+    remove_ended();
+    return runs;
 }
 
-/// An ended block leaves the list only when its end is known: in between, the deadlock search must
-/// find it running.
+/// An ended block stays in the list, and seems to run there, until its end is known and the thread
+/// has time: the deadlock search must not miss it, and nobody else may take it.
 void Executor::after_run(Block& block, bool ended) {
-    block.running = false;
-    if (ended) keep(remove(block));
+    block.running = ended;
+    ended_ += ended ? 1 : 0;
+}
+
+void Executor::remove_ended() {
+    if (ended_ == 0) return;
+    std::size_t kept = 0;
+    std::size_t cursor = 0;
+    for (std::size_t at = 0; at < blocks_.size(); ++at) {
+        if (blocks_[at]->running) {
+            keep(std::move(blocks_[at]));
+            continue;
+        }
+        if (at < cursor_) ++cursor;
+        if (kept != at) blocks_[kept] = std::move(blocks_[at]);
+        ++kept;
+    }
+    blocks_.resize(kept);
+    cursor_ = cursor;
+    ended_ = 0;
 }
 
 std::size_t Executor::count_runnable() {
@@ -155,16 +145,7 @@ void Executor::run_nth_runnable(std::size_t n) {
     if (ended) scheduler_.block_ended(block);
     lock.lock();
     after_run(block, ended);
-}
-
-std::unique_ptr<Block> Executor::remove(Block& block) {
-    auto found = std::find_if(blocks_.begin(), blocks_.end(),
-                              [&](const auto& each) { return each.get() == &block; });
-    std::unique_ptr<Block> owned = std::move(*found);
-    const auto position = static_cast<std::size_t>(found - blocks_.begin());
-    blocks_.erase(found);
-    if (cursor_ > position) --cursor_;
-    return owned;
+    remove_ended();
 }
 
 std::unique_ptr<Block> Executor::fresh_block() {

@@ -9,12 +9,14 @@
 #include <mutex>
 #include <vector>
 
+#include "base/spin_lock.hpp"
 #include "vgpu/block.hpp"
 #include "vgpu/fiber.hpp"
 #include "vgpu/operation.hpp"
-#include "vgpu/spin_lock.hpp"
 
 namespace vgpu {
+
+using rondo::SpinLock;
 
 class Scheduler;
 
@@ -24,18 +26,20 @@ struct BlockKilled {};
 /// One block of a launch, from its start to its end. Ended blocks are kept with their stacks for
 /// the next ones.
 struct Block {
-    OperationPtr launch;
+    OperationPtr launch;  ///< null when the block has ended
+    std::uint64_t launch_number = 0;
     std::size_t index = 0;  ///< linear
     BlockInfo info;
     std::unique_ptr<std::byte[]> shared;
     Fiber fiber;
     Scheduler* scheduler = nullptr;
+    const std::atomic<bool>* stopping = nullptr;  ///< whether the scheduler is
     const std::atomic<cudaError_t>* device_error = nullptr;
     FlagWait wait;  ///< valid while waiting
     WaitOutcome outcome = WaitOutcome::ready;
     bool waiting = false;
     bool started = false;
-    bool running = false;  ///< guarded by the executor's lock
+    bool running = false;  ///< or ended; guarded by the executor's lock
     std::atomic<bool> kill{false};
     std::uint64_t interactions = 0;  ///< waits and signals so far, for kill_block()
     std::size_t work_bytes = 0;      ///< announced since it was last called large
@@ -46,11 +50,36 @@ struct Block {
     void recycle();
     /// Whether it must end at the next opportunity: it was killed, its device is broken, or the
     /// scheduler stops.
-    bool doomed() const;
+    bool doomed() const {
+        return kill.load(std::memory_order_relaxed) || stopping->load(std::memory_order_relaxed) ||
+               device_error->load(std::memory_order_relaxed) != cudaSuccess;
+    }
 };
 
 /// Whether a block can go on now; sets outcome if it can. `now` 0 leaves deadlines out.
-bool can_go_on(Block& block, std::uint64_t now);
+inline bool can_go_on(Block& block, std::uint64_t now) {
+    if (!block.waiting) return true;
+    const FlagWait& wait = block.wait;
+    if (wait.flag != nullptr &&
+        static_cast<std::int32_t>(__atomic_load_n(wait.flag, __ATOMIC_ACQUIRE) - wait.wanted) >=
+            0) {
+        block.outcome = WaitOutcome::ready;
+        return true;
+    }
+    if (wait.abort != nullptr && __atomic_load_n(wait.abort, __ATOMIC_ACQUIRE) != 0) {
+        block.outcome = WaitOutcome::aborted;
+        return true;
+    }
+    if (block.doomed()) return true;
+    if (now == 0) return false;
+    if (wait.timeout_ns != 0 && wait.deadline_ns == 0)
+        block.wait.deadline_ns = now + wait.timeout_ns;
+    if (wait.deadline_ns != 0 && now >= wait.deadline_ns) {
+        block.outcome = WaitOutcome::timed_out;
+        return true;
+    }
+    return false;
+}
 
 /// Belongs to one thread at a time; other threads only look into it to take blocks away.
 class Executor {
@@ -94,21 +123,22 @@ public:
     }
 
 private:
-    Block* pick(std::size_t first);
-    Block* pick(std::size_t first, std::uint64_t now);
+    Block* pick();
+    Block* pick(std::uint64_t now);
     static bool run(Block& block);  // true when it has ended
     void keep(std::unique_ptr<Block> block);
     // with the lock held
     void choose(Block& block);
     void count_unbegun(std::ptrdiff_t more);
     void after_run(Block& block, bool ended);
-    std::unique_ptr<Block> remove(Block& block);
+    void remove_ended();
     std::vector<std::unique_ptr<Block>> give_up_if(const std::function<bool(const Block&)>& wanted);
 
     Scheduler& scheduler_;
     mutable SpinLock mutex_;
     std::vector<std::unique_ptr<Block>> blocks_;  // ordered by Block::before
     std::size_t cursor_ = 0;
+    std::size_t ended_ = 0;  // of blocks_
     unsigned picks_ = 0;
     unsigned picks_when_asked_ = 0;
     std::atomic<std::size_t> unbegun_{0};         // of blocks_; written with the lock held

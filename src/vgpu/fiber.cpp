@@ -1,12 +1,12 @@
-// Fibers over Boost.Context's assembly switch. The low-level interface is used on purpose: between
-// telling TSan about the switch and the switch itself no instrumented function may be entered, or
-// TSan's shadow stack drifts.
+// Stacks of fibers, and what the sanitizers are told. Between telling TSan about a switch and the
+// switch itself no instrumented function may be entered, or TSan's shadow stack drifts.
 #include "vgpu/fiber.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <new>
 #include <utility>
 
@@ -21,12 +21,6 @@
 namespace vgpu {
 
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-using boost::context::detail::jump_fcontext;
-#endif
-using boost::context::detail::make_fcontext;
-using boost::context::detail::transfer_t;
 
 constexpr std::size_t stack_bytes =
     256 * 1024;  // committed page by page, so unused depth costs nothing
@@ -102,12 +96,14 @@ struct Fiber::Memory {
 };
 
 Fiber::Fiber() : memory_(std::make_unique<Memory>()) {
-    inside_ = make_fcontext(memory_->stack.top(), memory_->stack.usable(), [](transfer_t from) {
-        auto* self = static_cast<Fiber*>(from.data);
-        self->outside_ = from.fctx;
-        self->memory_->arrived_inside();
-        self->loop();
-    });
+    inside_ = make_stack(memory_->stack.top(), &Fiber::begin);
+}
+
+void Fiber::begin(void* fiber) {
+    auto* const self = static_cast<Fiber*>(fiber);
+    self->memory_->arrived_inside();
+    self->loop();
+    std::abort();  // it was told that nobody resumes it
 }
 
 Fiber::~Fiber() {
@@ -127,7 +123,7 @@ __attribute__((no_sanitize("thread"), noinline)) void Fiber::switch_in() {
     memory_->outside_tsan = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(memory_->inside_tsan, 0);
 #endif
-    inside_ = jump_fcontext(inside_, this).fctx;
+    switch_stack(&outside_, inside_, this);
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_finish_switch_fiber(memory.outside_fake_stack, nullptr, nullptr);
 #endif
@@ -142,7 +138,7 @@ __attribute__((no_sanitize("thread"), noinline)) void Fiber::suspend() {
 #if defined(__SANITIZE_THREAD__)
     __tsan_switch_to_fiber(memory_->outside_tsan, 0);
 #endif
-    outside_ = jump_fcontext(outside_, nullptr).fctx;
+    switch_stack(&inside_, outside_, nullptr);
     memory_->arrived_inside();
 }
 #endif

@@ -2,16 +2,17 @@
 // in.
 #pragma once
 
-#include <boost/context/detail/fcontext.hpp>
 #include <cstddef>
 #include <memory>
 
+#include "vgpu/stack_switch.hpp"
+
 namespace vgpu {
 
-/// A reusable stack with its saved registers, over Boost.Context. Tells ASan and TSan about every
-/// switch. A fiber may be resumed by another thread than the one that ran it before, but runs on
-/// one thread at a time; code on it must not keep addresses of thread-local variables across
-/// suspend(), nor suspend inside a catch block.
+/// A reusable stack with its saved registers. Tells ASan and TSan about every switch.
+/// Floating-point modes are the thread's. A fiber may be resumed by another thread than the one
+/// that ran it before, but runs on one thread at a time; code on it must not keep addresses of
+/// thread-local variables across suspend(), nor suspend inside a catch block.
 ///
 /// Switches are inline, as should be what is around them: a processor predicts the returns of
 /// functions by their calls, so each function that was called on one stack and returns after a
@@ -43,11 +44,12 @@ public:
 private:
     void switch_in();
     void loop();
+    [[noreturn]] static void begin(void* fiber);
 
     struct Memory;  // the stack, and what the sanitizers want to know
     std::unique_ptr<Memory> memory_;
-    boost::context::detail::fcontext_t inside_ = nullptr;   // where the fiber goes on
-    boost::context::detail::fcontext_t outside_ = nullptr;  // where its resumer goes on
+    void* inside_ = nullptr;   // where the fiber goes on
+    void* outside_ = nullptr;  // where its resumer goes on
     Entry entry_ = nullptr;
     void* argument_ = nullptr;
     bool finished_ = true;
@@ -56,11 +58,11 @@ private:
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 inline void Fiber::switch_in() {
-    inside_ = boost::context::detail::jump_fcontext(inside_, this).fctx;
+    switch_stack(&outside_, inside_, this);
 }
 
 inline void Fiber::suspend() {
-    outside_ = boost::context::detail::jump_fcontext(outside_, nullptr).fctx;
+    switch_stack(&inside_, outside_, nullptr);
 }
 #endif
 

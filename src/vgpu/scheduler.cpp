@@ -244,8 +244,8 @@ void Scheduler::pop_nth(Ticket& ticket, std::size_t n) {
 }
 
 void Scheduler::block_ended(Block& block) {
-    const OperationPtr& launch = block.launch;
     std::scoped_lock lock(mutex_);
+    const OperationPtr launch = std::move(block.launch);
     Device& device = machine_.device(launch->device);
     const auto& kernel = std::get<KernelCommand>(launch->command);
     --device.resident_blocks;
@@ -257,7 +257,7 @@ void Scheduler::block_ended(Block& block) {
 void Scheduler::kill_blocks(int device) {
     std::scoped_lock lock(mutex_);
     auto mark = [device](Block& block) {
-        if (block.launch->device == device) block.kill.store(true, std::memory_order_relaxed);
+        if (block.info.device == device) block.kill.store(true, std::memory_order_relaxed);
     };
     for (auto& executor : executors_) {
         const auto held = executor->hold();

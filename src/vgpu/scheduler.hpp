@@ -27,10 +27,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/spin_lock.hpp"
 #include "vgpu/device.hpp"
 #include "vgpu/executor.hpp"
 #include "vgpu/operation.hpp"
-#include "vgpu/spin_lock.hpp"
 
 namespace vgpu {
 
@@ -55,8 +55,8 @@ public:
 
     // ---- without
     // ----------------------------------------------------------------------------------------------------
-    /// Runs other work until every operation has finished.
-    void wait(std::span<const OperationPtr> operations);
+    /// Runs other work until every operation has finished, and drops them.
+    void wait(std::span<OperationPtr> operations);
     /// The caller polls: make sure that somebody works.
     void nudge();
     /// Ends the device's blocks and lets its pending work finish with its sticky error.
@@ -71,7 +71,6 @@ public:
     // ---- called by executors and blocks
     // -----------------------------------------------------------------------------
     void block_ended(Block& block);
-    bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
     void block_failed(Block& block, const char* reason);
     void announce_large_work();
     bool seeded() const { return seeded_; }
@@ -123,7 +122,7 @@ private:
     void run_ticket(Executor& executor, Ticket&& ticket);
     void prepare_block(Block& block, Ticket&& ticket);
     void start_block(Executor& executor, Ticket&& ticket);
-    void run_task(const OperationPtr& operation);
+    void run_task(OperationPtr&& operation);
     bool steal(Executor& thief, bool from_others);
     void wait_by_helping(std::span<const OperationPtr> operations);
     void wait_by_sleeping(std::span<const OperationPtr> operations);

@@ -130,7 +130,7 @@ void Scheduler::run_ticket(Executor& executor, Ticket&& ticket) {
     if (std::holds_alternative<KernelCommand>(ticket.operation->command)) {
         start_block(executor, std::move(ticket));
     } else {
-        run_task(ticket.operation);
+        run_task(std::move(ticket.operation));
     }
     in_flight_.fetch_sub(1);
 }
@@ -153,8 +153,10 @@ void describe_place(BlockInfo& info, const Operation& launch, std::size_t index)
 
 void Scheduler::prepare_block(Block& block, Ticket&& ticket) {
     block.launch = std::move(ticket.operation);
+    block.launch_number = block.launch->launch_number;
     block.index = ticket.block;
     block.scheduler = this;
+    block.stopping = &stopping_;
     block.device_error = &machine_.device(block.launch->device).sticky_error;
     BlockInfo& info = block.info;
     describe_place(info, *block.launch, block.index);
@@ -184,7 +186,7 @@ void Scheduler::start_block(Executor& executor, Ticket&& ticket) {
     executor.start(std::move(block));
 }
 
-void Scheduler::run_task(const OperationPtr& operation) {
+void Scheduler::run_task(OperationPtr&& operation) {
     cudaError_t error = cudaSuccess;
     if (auto* copy = std::get_if<CopyCommand>(&operation->command)) {
         error = machine_.run_copy(*copy);
@@ -194,6 +196,7 @@ void Scheduler::run_task(const OperationPtr& operation) {
     if (error != cudaSuccess) machine_.fail_device(operation->device, error, "");
     std::scoped_lock lock(mutex_);
     finish(operation, error);
+    operation = nullptr;
 }
 
 /// Blocks that have no thread; else, if told so and work is large, blocks of another thread.
@@ -220,15 +223,19 @@ bool Scheduler::steal(Executor& thief, bool from_others) {
 // ---- callers
 // ------------------------------------------------------------------------------------------------------------
 
-void Scheduler::wait(std::span<const OperationPtr> operations) {
-    if (all_done(operations)) return;
-    waiting_threads_.fetch_add(1);
-    if (seeded_) {
-        wait_by_sleeping(operations);
-    } else {
-        wait_by_helping(operations);
+void Scheduler::wait(std::span<OperationPtr> operations) {
+    if (std::ranges::all_of(operations, [](const auto& each) { return !each; })) return;
+    if (!all_done(operations)) {
+        waiting_threads_.fetch_add(1);
+        if (seeded_) {
+            wait_by_sleeping(operations);
+        } else {
+            wait_by_helping(operations);
+        }
+        waiting_threads_.fetch_sub(1);
     }
-    waiting_threads_.fetch_sub(1);
+    std::scoped_lock lock(mutex_);
+    for (OperationPtr& operation : operations) operation = nullptr;
 }
 
 void Scheduler::wait_by_helping(std::span<const OperationPtr> operations) {

@@ -32,6 +32,7 @@ ThreadState::~ThreadState() {
     for (const auto& stream : default_streams) {
         if (stream) std::erase(current->device(stream->device).streams, stream.get());
     }
+    default_streams.clear();  // what they refer to is dropped under the lock
 }
 
 }  // namespace vgpu
