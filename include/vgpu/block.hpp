@@ -58,14 +58,18 @@ RONDO_API void preempt_slowly();
 
 }  // namespace detail
 
+/// True when anything makes the device side take its slow paths, checking() too. One relaxed load.
+inline bool watching() noexcept {
+    return detail::instrumentation.any.load(std::memory_order_relaxed);
+}
+
 /// Suspends the calling block until int32_t(*flag - wanted) >= 0 (read with acquire order), the
 /// deadline passes or the abort flag is set. Other blocks run meanwhile. Does not return when the
 /// block is killed (its device was lost, or a deadlock was found): the stack is unwound by an
 /// exception that kernels must let pass.
 inline WaitOutcome wait_for_flag(const FlagWait& wait) {
-    if (!detail::instrumentation.any.load(std::memory_order_relaxed) &&
-        static_cast<std::int32_t>(__atomic_load_n(wait.flag, __ATOMIC_ACQUIRE) - wait.wanted) >=
-            0) {
+    if (!watching() && static_cast<std::int32_t>(__atomic_load_n(wait.flag, __ATOMIC_ACQUIRE) -
+                                                 wait.wanted) >= 0) {
         return WaitOutcome::ready;
     }
     return detail::wait_slowly(wait);
@@ -74,13 +78,13 @@ inline WaitOutcome wait_for_flag(const FlagWait& wait) {
 /// Call after storing a flag that another block may wait for. Under random schedules the block may
 /// be suspended here.
 inline void after_signal() {
-    if (detail::instrumentation.any.load(std::memory_order_relaxed)) detail::after_signal_slowly();
+    if (watching()) detail::after_signal_slowly();
 }
 
 /// A place where a random schedule may suspend the block. Costs one relaxed load when there is no
 /// random schedule.
 inline void preemption_point() {
-    if (detail::instrumentation.any.load(std::memory_order_relaxed)) detail::preempt_slowly();
+    if (watching()) detail::preempt_slowly();
 }
 
 /// Says that the block begins a piece of work that touches so many bytes. Large work, in one piece

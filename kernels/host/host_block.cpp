@@ -61,6 +61,14 @@ void HostBlock::begin_step(const ReduceStep& step, std::size_t element_bytes) co
 #endif
 }
 
+void HostBlock::signal_slowly(std::uint32_t* flag, std::uint32_t value) {
+    if (vgpu::checking()) {
+        vgpu::check_access(flag, sizeof(*flag), vgpu::Access::write, alignof(std::uint32_t));
+    }
+    store_release(flag, value);
+    vgpu::after_signal();
+}
+
 bool HostBlock::wait_slowly(const FlagWait& wait, const WaitLimits& limits) const {
     if (vgpu::checking()) {
         vgpu::check_access(wait.flag, sizeof(*wait.flag), vgpu::Access::read,

@@ -34,11 +34,11 @@ public:
 
     /// After everything that the block did before.
     void signal(std::uint32_t* flag, std::uint32_t value) const {
-        if (vgpu::checking()) {
-            vgpu::check_access(flag, sizeof(*flag), vgpu::Access::write, alignof(std::uint32_t));
+        if (vgpu::watching()) [[unlikely]] {
+            signal_slowly(flag, value);
+        } else {
+            store_release(flag, value);
         }
-        store_release(flag, value);
-        vgpu::after_signal();
     }
 
     /// True when the flag was reached. Other blocks run meanwhile. Otherwise the record is written.
@@ -76,6 +76,7 @@ public:
 
 private:
     bool wait_slowly(const FlagWait& wait, const WaitLimits& limits) const;
+    static void signal_slowly(std::uint32_t* flag, std::uint32_t value);
     static const HostLoops& loops_of_chosen_isa();
 
     const vgpu::BlockInfo& info_;

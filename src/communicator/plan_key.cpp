@@ -118,7 +118,6 @@ PlanKey Core::key_of(const Call& call) const {
                 .destinations = call.destinations,
                 .counts = call.counts};
     const Tuning& tuning = options_.tuning;
-    key.depth = tuning.depth != 0 ? tuning.depth : small ? 2 : 4;
     Decision decision{.strategy = call.strategy};
     if (call.schedule == 0 && call.strategy.kind() == Strategy::Kind::automatic) {
         decision = decide(call);
@@ -126,7 +125,9 @@ PlanKey Core::key_of(const Call& call) const {
     key.strategy = call.schedule != 0 ? Strategy() : decision.strategy;
     choose_shots(key, bytes * machine_.ranks(), one_memory);
     // In one memory, what a lane's blocks pass on should stay in the cache of the core that runs
-    // them: two cores need two lanes or pairs of them, and slots must be small.
+    // them, and what a chunk's way up has read should still be there when its way down writes it:
+    // two cores need two lanes or pairs of them, and slots must be small and few.
+    key.depth = tuning.depth != 0 ? tuning.depth : small || one_memory ? 2 : 4;
     const std::uint32_t many = one_memory && uses_pairs_of_lanes(key.strategy) ? 4 : 2;
     key.lanes = tuning.lanes != 0 ? tuning.lanes : small ? 1 : many;
     if (decision.cutting.slot_bytes != 0) {

@@ -121,7 +121,7 @@ void announce_work(std::size_t bytes) {
     block.work_bytes += bytes;
     if (bytes < large_piece_bytes && block.work_bytes < large_work_bytes) return;
     block.work_bytes = 0;
-    if (!block.scheduler->seeded()) block.scheduler->announce_large_work();
+    if (!block.scheduler->seeded()) block.scheduler->announce_large_work(bytes);
 }
 
 std::uint64_t global_timer_ns() noexcept {

@@ -42,6 +42,15 @@ bool Block::before(const Block& other) const {
            std::tie(other.info.device, other.launch_number, other.index);
 }
 
+double Block::place_in_launch() const {
+    return (static_cast<double>(index) + 0.5) / static_cast<double>(launch_blocks);
+}
+
+bool Block::goes_with(const Block& other) const {
+    return index * other.launch_blocks < (other.index + 1) * launch_blocks &&
+           other.index * launch_blocks < (index + 1) * other.launch_blocks;
+}
+
 void Block::recycle() {
     shared = nullptr;
     waiting = started = running = false;
@@ -204,12 +213,13 @@ std::vector<std::unique_ptr<Block>> Executor::give_up_half() {
     std::scoped_lock lock(mutex_);
     if (blocks_.size() < 2) return {};
     // The middle of the lanes; where all are the same lane, the middle of the devices.
-    const auto [least, most] =
-        std::minmax_element(blocks_.begin(), blocks_.end(),
-                            [](const auto& a, const auto& b) { return a->index < b->index; });
-    const std::size_t low = (*least)->index, high = (*most)->index;
+    const auto [least, most] = std::minmax_element(
+        blocks_.begin(), blocks_.end(),
+        [](const auto& a, const auto& b) { return a->place_in_launch() < b->place_in_launch(); });
+    const double low = (*least)->place_in_launch(), high = (*most)->place_in_launch();
     if (low < high) {
-        return give_up_if([&](const Block& block) { return block.index > (low + high) / 2; });
+        return give_up_if(
+            [&](const Block& block) { return block.place_in_launch() > (low + high) / 2; });
     }
     const Block& middle = *blocks_[(blocks_.size() - 1) / 2];
     return give_up_if([&](const Block& block) { return middle.before(block); });
@@ -223,10 +233,10 @@ std::vector<std::unique_ptr<Block>> Executor::give_up_runnable() {
     if (found == blocks_.rend()) return {};
     const Block& runnable = **found;
     const bool one_lane = std::all_of(blocks_.begin(), blocks_.end(), [&](const auto& block) {
-        return block->index == runnable.index;
+        return block->goes_with(runnable);
     });
     return give_up_if([&](const Block& block) {
-        return one_lane ? &block == &runnable : block.index == runnable.index;
+        return one_lane ? &block == &runnable : block.goes_with(runnable);
     });
 }
 

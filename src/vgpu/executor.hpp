@@ -28,7 +28,8 @@ struct BlockKilled {};
 struct Block {
     OperationPtr launch;  ///< null when the block has ended
     std::uint64_t launch_number = 0;
-    std::size_t index = 0;  ///< linear
+    std::size_t index = 0;          ///< linear
+    std::size_t launch_blocks = 1;  ///< of which it is one
     BlockInfo info;
     std::unique_ptr<std::byte[]> shared;
     Fiber fiber;
@@ -46,6 +47,11 @@ struct Block {
 
     /// Neighbours are kept together: devices in order, then launches, then blocks.
     bool before(const Block& other) const;
+    /// From 0 to 1: the middle of the block's share of its launch.
+    double place_in_launch() const;
+    /// Whether their shares of their launches overlap. Such blocks, on different devices, pass the
+    /// same data on, also where one device has fewer of them.
+    bool goes_with(const Block& other) const;
     /// Makes an ended block ready for its next life.
     void recycle();
     /// Whether it must end at the next opportunity: it was killed, its device is broken, or the
@@ -102,12 +108,12 @@ public:
     /// Takes over a block that waits, or waits to be started; the second form while hold() is held.
     void adopt(std::unique_ptr<Block> block);
     void adopt_held(std::unique_ptr<Block> block);
-    /// Gives up blocks that are not running. Blocks of the same index, on different devices, stay
-    /// together where possible: they pass the same data on, which the thread's cache then holds.
+    /// Gives up blocks that are not running. Blocks that go with each other stay together where
+    /// possible: the thread's cache then holds what they pass on.
     std::vector<std::unique_ptr<Block>> give_up_all();
     std::vector<std::unique_ptr<Block>> give_up_half();
-    /// A block that could go on if only a thread ran it, with those of the same index unless
-    /// nothing else would be left; none if there is none.
+    /// A block that could go on if only a thread ran it, with those that go with it unless nothing
+    /// else would be left; none if there is none.
     std::vector<std::unique_ptr<Block>> give_up_runnable();
     /// Half of the blocks that have not begun, if the thread has run one and the same block ever
     /// since it was last asked.

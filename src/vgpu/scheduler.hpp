@@ -72,7 +72,7 @@ public:
     // -----------------------------------------------------------------------------
     void block_ended(Block& block);
     void block_failed(Block& block, const char* reason);
-    void announce_large_work();
+    void announce_large_work(std::size_t bytes);
     bool seeded() const { return seeded_; }
     bool coin();  ///< from the seed; only the one worker of a seeded scheduler calls it
     std::uint64_t launches() const { return launches_; }
@@ -88,10 +88,11 @@ private:
 
     /// What a worker remembers from one look around to the next.
     struct WorkerState {
-        const unsigned thread;    ///< 1 and up; 0 is the caller
-        unsigned idle = 0;        ///< looks since it last found something to do
-        std::uint64_t epoch = 0;  ///< the scheduler's, when it last napped
-        std::size_t due = 0;      ///< tickets that nobody took during a whole nap
+        const unsigned thread;           ///< 1 and up; 0 is the caller
+        unsigned idle = 0;               ///< looks since it last found something to do
+        unsigned looks_at_new_work = 0;  ///< since there last was none
+        std::uint64_t epoch = 0;         ///< the scheduler's, when it last napped
+        std::size_t due = 0;             ///< tickets that nobody took during a whole nap
     };
 
     // with mutex_ held

@@ -26,13 +26,20 @@ constexpr std::uint64_t large_work_lasts = 100 * microsecond;
 constexpr std::uint64_t seeded_start_after = 10000 * microsecond;
 constexpr unsigned spins_before_yield = 300;
 constexpr unsigned yields_before_sleep = 100;
-constexpr unsigned spins_before_stealing = 100;
-constexpr unsigned runs_at_once = 16;            // of blocks, before a caller looks up
-constexpr unsigned turns_on_one_processor = 64;  // between two looks at where the thread runs
+constexpr unsigned spins_before_stealing = 100;     // by who has nothing
+constexpr unsigned spins_with_blocks = 250;         // by who has blocks, which all wait
+constexpr unsigned looks_before_taking_all = 2000;  // of new work that is another thread's share
+constexpr unsigned runs_at_once = 16;               // of blocks, before a caller looks up
+constexpr unsigned turns_on_one_processor = 64;     // between two looks at where the thread runs
 
 bool all_done(std::span<const OperationPtr> operations) {
     return std::all_of(operations.begin(), operations.end(),
                        [](const auto& each) { return !each || each->done(); });
+}
+
+/// A block of its own that goes on soon is worth more than one whose data is in another's cache.
+bool may_rob_others(unsigned idle, const Executor& executor) {
+    return idle > spins_before_stealing && (idle > spins_with_blocks || executor.size() == 0);
 }
 
 }  // namespace
@@ -45,10 +52,11 @@ bool Scheduler::work_is_large() const {
     return false;
 }
 
-void Scheduler::announce_large_work() {
+void Scheduler::announce_large_work(std::size_t bytes) {
+    constexpr std::size_t bytes_per_ns = 10;  // of one thread, at least
     const std::uint64_t now = global_timer_ns();
-    const std::uint64_t before =
-        large_until_ns_.exchange(now + large_work_lasts, std::memory_order_relaxed);
+    const std::uint64_t before = large_until_ns_.exchange(
+        now + large_work_lasts + bytes / bytes_per_ns, std::memory_order_relaxed);
     if (now < before) return;  // the workers know
     std::scoped_lock lock(mutex_);
     wakeups_.fetch_add(1, std::memory_order_relaxed);
@@ -155,6 +163,7 @@ void Scheduler::prepare_block(Block& block, Ticket&& ticket) {
     block.launch = std::move(ticket.operation);
     block.launch_number = block.launch->launch_number;
     block.index = ticket.block;
+    block.launch_blocks = std::get<KernelCommand>(block.launch->command).blocks();
     block.scheduler = this;
     block.stopping = &stopping_;
     block.device_error = &machine_.device(block.launch->device).sticky_error;
@@ -248,7 +257,7 @@ void Scheduler::wait_by_helping(std::span<const OperationPtr> operations) {
             helper_processor_.store(sched_getcpu(), std::memory_order_relaxed);
         if (step(executor)) {
             idle = 0;
-        } else if (idle > spins_before_stealing && steal(executor, true)) {
+        } else if (may_rob_others(idle, executor) && steal(executor, true)) {
             idle = 0;
         } else {
             pause(idle, counted_epoch, operations);
@@ -346,12 +355,14 @@ void Scheduler::worker_loop(unsigned thread) {
             std::scoped_lock lock(mutex_);
             if (executor.size() == 0 && orphans_.empty()) return;
         }
-        const bool share_only = !seeded_ && ready_count_.load(std::memory_order_relaxed) > 0 &&
-                                work_is_shared_out() && state.idle < spins_before_stealing;
+        const bool has_new_work = ready_count_.load(std::memory_order_relaxed) > 0;
+        state.looks_at_new_work = has_new_work ? state.looks_at_new_work + 1 : 0;
+        const bool share_only = !seeded_ && has_new_work && work_is_shared_out() &&
+                                state.looks_at_new_work < looks_before_taking_all;
         const bool busy =
             seeded_ ? step_seeded(executor)
                     : take_new_work(executor, &state, share_only) || executor.run_some(1) > 0;
-        if (busy || steal(executor, state.idle > spins_before_stealing)) {
+        if (busy || steal(executor, may_rob_others(state.idle, executor))) {
             state.idle = 0;
         } else {
             worker_rest(state, executor);
