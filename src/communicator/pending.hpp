@@ -27,22 +27,24 @@ struct Pending {
     void leave_work() noexcept { has_work.store(false, std::memory_order_release); }
 };
 
-/// All records of one rank. Those in use wait in a queue with those that are not: a Work that ends
-/// stores one flag and takes no lock. Not thread safe but for that.
+/// All records of one rank. A Work that ends stores one flag and takes no lock, so those in use are
+/// looked at now and then. Not thread safe but for that flag.
 class PendingPool {
 public:
     /// A record that no Work refers to and that is not `last`; when its table will be written, one
-    /// whose call has ended, too. Made when none of the first few in the queue is free, so the pool
-    /// grows to at most a few times what is in use at once.
+    /// whose call has ended, too.
     Pending* take(DeviceId device, const Pending* last, bool with_table);
-    /// Every record that take() gave must come back, except one that is never to be used again.
+    /// It is in use. Every record that take() gave must come back, except one that is never to be
+    /// used again.
     void put_back(Pending* pending) noexcept;
 
 private:
+    void collect(const Pending* last) noexcept;
+
     std::vector<std::unique_ptr<Pending>> all_;
-    Pending* first_ = nullptr;
-    Pending* end_ = nullptr;
-    std::size_t queued_ = 0;
+    Pending* free_ = nullptr;
+    Pending* used_ = nullptr;    // a queue, the oldest first
+    Pending* newest_ = nullptr;  // its end
 };
 
 }  // namespace rondo::detail
