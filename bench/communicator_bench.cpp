@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <thread>
@@ -103,17 +104,32 @@ double touched_bytes(const Strategy& strategy, int ranks, std::size_t bytes) {
     return spans * static_cast<double>(bytes);
 }
 
+CommunicatorOptions options_of(const std::string& strategy, int ranks) {
+    CommunicatorOptions options{.strategy = parse_strategy(strategy)};
+    for (int device = 0; device < ranks; ++device) options.devices.push_back(device);
+    return options;
+}
+
+PerReplica<float> zeros(int ranks, std::size_t bytes) {
+    const std::vector<float> values(bytes / sizeof(float));
+    std::vector<Tensor<float>> tensors;
+    for (int device = 0; device < ranks; ++device) {
+        tensors.push_back(Tensor<float>::allocate(device, values.size()));
+        cudaMemcpy(tensors.back().data(), values.data(), bytes, cudaMemcpyDefault);
+    }
+    return PerReplica<float>(tensors);
+}
+
 /// All strategies and the hand-written reduction over the same buffers, in rounds, so that a change
 /// in the machine's speed meets all of them.
 class Measurement {
 public:
     Measurement(const std::vector<std::string>& strategies, int ranks, std::size_t bytes)
-        : ranks_(ranks), bytes_(bytes), value_(allocate()) {
-        CommunicatorOptions options;
-        for (int device = 0; device < ranks; ++device) options.devices.push_back(device);
+        : ranks_(ranks), bytes_(bytes), value_(zeros(ranks, bytes)) {
+        for (const Tensor<float>& tensor : value_) buffers_.push_back(tensor.data());
         for (const std::string& strategy : strategies) {
-            options.strategy = parse_strategy(strategy);
-            contestants_.push_back({strategy, Communicator::create(options), {}});
+            contestants_.push_back(
+                {strategy, Communicator::create(options_of(strategy, ranks)), {}});
         }
     }
 
@@ -153,18 +169,6 @@ private:
         std::vector<double> times;
     };
 
-    PerReplica<float> allocate() {
-        std::vector<Tensor<float>> tensors;
-        const std::size_t count = bytes_ / sizeof(float);
-        const std::vector<float> zeros(count);
-        for (int device = 0; device < ranks_; ++device) {
-            tensors.push_back(Tensor<float>::allocate(device, count));
-            buffers_.push_back(tensors.back().data());
-            cudaMemcpy(buffers_.back(), zeros.data(), bytes_, cudaMemcpyDefault);
-        }
-        return PerReplica<float>(tensors);
-    }
-
     template <class Call>
     static void time(std::vector<double>& times, int repeat, Call call) {
         constexpr int warm_up = 2;
@@ -184,6 +188,50 @@ private:
     std::vector<double> two_shot_;
 };
 
+/// A new communicator's first call builds the schedule, proves it and lowers it; the second does
+/// not.
+struct FirstCall {
+    double create_ms = 0, first_ms = 0, second_ms = 0;
+};
+
+FirstCall measure_first_call(const std::string& strategy, int ranks, std::size_t bytes) {
+    constexpr int repeat = 7;
+    const PerReplica<float> value = zeros(ranks, bytes);
+    std::vector<double> create, first, second;
+    for (int i = 0; i < repeat; ++i) {
+        auto begin = Clock::now();
+        const auto lap = [&begin](std::vector<double>& times) {
+            const auto now = Clock::now();
+            times.push_back(1e-3 * microseconds(now - begin));
+            begin = now;
+        };
+        Communicator comm = Communicator::create(options_of(strategy, ranks));
+        lap(create);
+        comm.all_reduce(ReduceOp::sum, value).wait();
+        lap(first);
+        comm.all_reduce(ReduceOp::sum, value).wait();
+        lap(second);
+    }
+    return {median(create), median(first), median(second)};
+}
+
+void print_first_calls(const std::vector<std::string>& strategies, const std::vector<int>& ranks) {
+    constexpr std::size_t bytes = 1 << 20;
+    fmt::print(
+        "\nfirst calls of new communicators, {} bytes per GPU: schedule, proof, lowering, upload "
+        "and "
+        "the call\n{:<12} {:>5} {:>12} {:>14} {:>15}\n",
+        bytes, "strategy", "ranks", "creation ms", "first call ms", "second call ms");
+    for (const int n : ranks) {
+        for (const std::string& strategy : strategies) {
+            const FirstCall call = measure_first_call(strategy, n, bytes);
+            fmt::print("{:<12} {:>5} {:>12.2f} {:>14.2f} {:>15.2f}\n", strategy, n, call.create_ms,
+                       call.first_ms, call.second_ms);
+            std::fflush(stdout);
+        }
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -194,6 +242,7 @@ int main(int argc, char** argv) try {
     std::vector<std::string> strategies{"direct", "ring", "tree(2)"};
     std::vector<int> ranks{2, 4, 8};
     std::vector<std::size_t> sizes{8, 4096, 65536, 1 << 20, 16 << 20, 64 << 20};
+    std::vector<int> first_ranks{8, 64};
     int repeat = 21;
     app.add_option("--strategies", strategies, "what is measured")->capture_default_str();
     app.add_option("--ranks", ranks, "numbers of GPUs")
@@ -203,7 +252,13 @@ int main(int argc, char** argv) try {
     app.add_option("--repeat", repeat, "repetitions, of which the median counts")
         ->capture_default_str()
         ->check(CLI::Range(1, 100000));
+    app.add_option("--first-call-ranks", first_ranks,
+                   "numbers of GPUs for which first calls are measured")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 64));
     CLI11_PARSE(app, argc, argv);
+    const int most = std::max(std::ranges::max(ranks), std::ranges::max(first_ranks));
+    setenv("VGPU_TOPOLOGY", std::to_string(most).c_str(), 0);  // unless the caller has chosen one
     fmt::print("measured on virtual GPUs, {} cores, median of {}\n",
                std::thread::hardware_concurrency(), repeat);
     fmt::print("{:<12} {:>5} {:>10} {:>12} {:>12} {:>8} {:>13} {:>12}\n", "strategy", "ranks",
@@ -226,6 +281,7 @@ int main(int argc, char** argv) try {
     fmt::print(
         "of that: the speed of the hand-written two-shot reduction; touched: what the strategy's\n"
         "schedule reads and writes in all memories; of the first: of the first strategy's rate\n");
+    print_first_calls(strategies, first_ranks);
     return 0;
 } catch (const std::exception& error) {
     fmt::print(stderr, "communicator_bench: {}\n", error.what());

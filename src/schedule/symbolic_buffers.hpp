@@ -20,7 +20,7 @@ struct Access {
 struct Cell {
     Value value = {};
     std::optional<Access> write = {};
-    std::vector<Access> reads = {};  ///< since the write
+    boost::container::small_vector<Access, 2> reads = {};  ///< since the write
 };
 
 class SymbolicBuffers {

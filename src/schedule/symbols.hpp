@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <boost/container/small_vector.hpp>
 
 namespace rondo {
 
@@ -18,6 +19,30 @@ inline void join(Clock& clock, const Clock& other) {
         clock[i] = std::max(clock[i], other[i]);
     }
 }
+
+/// The latest of a growing list of clocks, by their position in it: all that are kept are the last
+/// `keep`. Their memory is used again, since most of the time went into getting new.
+class ClockHistory {
+public:
+    std::size_t size() const { return size_; }
+    void push(const Clock& clock, std::size_t keep) {
+        if (keep > kept_.size()) grow(keep);
+        kept_[size_++ % kept_.size()] = clock;
+    }
+    const Clock& operator[](std::size_t position) const { return kept_[position % kept_.size()]; }
+
+private:
+    void grow(std::size_t keep) {
+        std::vector<Clock> larger(std::max(keep, 2 * kept_.size()));
+        for (std::size_t i = size_ - std::min(size_, kept_.size()); i < size_; ++i) {
+            larger[i % larger.size()] = std::move(kept_[i % kept_.size()]);
+        }
+        kept_ = std::move(larger);
+    }
+
+    std::vector<Clock> kept_;
+    std::size_t size_ = 0;
+};
 
 /// Ranks, as bits.
 class RankSet {
@@ -48,7 +73,7 @@ public:
     }
 
 private:
-    std::vector<std::uint64_t> words_;
+    boost::container::small_vector<std::uint64_t, 2> words_;
 };
 
 /// What a piece of memory holds: the sum of contributions to one chunk of one unit in one call.

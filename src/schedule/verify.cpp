@@ -17,9 +17,19 @@ namespace {
 
 /// A FIFO or an event: what happened to it, and what its partner may conclude from that.
 struct Link {
-    std::vector<Clock> sent;      ///< the sender's clock at each push or signal
-    std::vector<Clock> received;  ///< the receiver's at each pop
-    std::vector<Cell> slots;      ///< of a channel
+    ClockHistory sent;        ///< the sender's clock at each push or signal
+    ClockHistory received;    ///< of a channel: the receiver's at each pop
+    std::size_t waits = 0;    ///< of an event
+    std::vector<Cell> slots;  ///< of a channel
+
+    /// Nobody needs what was received.
+    void send(const Clock& clock, std::size_t done) { sent.push(clock, sent.size() + 1 - done); }
+};
+
+/// What a step must still wait for.
+struct Obstacle {
+    enum class Kind { event, data, slot } kind;
+    std::uint32_t index;  ///< of the event or channel
 };
 
 struct Problem {
@@ -144,7 +154,8 @@ private:
             if (!schedule_.lanes[lane_].steps.empty() && progress[lane_].chunk < chunks_) {
                 step_ = progress[lane_].step;
                 chunk_ = progress[lane_].chunk;
-                fail("it waits for ever for {}", *blocked_by(schedule_.lanes[lane_].steps[step_]));
+                fail("it waits for ever for {}",
+                     describe(*blocked_by(schedule_.lanes[lane_].steps[step_])));
             }
         }
     }
@@ -168,14 +179,27 @@ private:
         return moved;
     }
 
-    /// What the step must still wait for.
-    std::optional<std::string> blocked_by(const Step& step) const {
+    std::string describe(const Obstacle& obstacle) const {
+        const std::uint32_t index = obstacle.index;
+        switch (obstacle.kind) {
+            case Obstacle::Kind::event:
+                return fmt::format("event {} from lane {}", index,
+                                   schedule_.events[index].from_lane);
+            case Obstacle::Kind::data:
+                return fmt::format("data of channel {} from lane {}", index,
+                                   schedule_.channels[index].from_lane);
+            default:
+                return fmt::format("a free slot of channel {} to lane {}", index,
+                                   schedule_.channels[index].to_lane);
+        }
+    }
+
+    std::optional<Obstacle> blocked_by(const Step& step) const {
         for (const std::uint32_t event : step.waits) {
             const Link& link = events_[event];
             const auto waits = std::count(step.waits.begin(), step.waits.end(), event);
-            if (link.sent.size() < link.received.size() + static_cast<std::size_t>(waits)) {
-                return fmt::format("event {} from lane {}", event,
-                                   schedule_.events[event].from_lane);
+            if (link.sent.size() < link.waits + static_cast<std::size_t>(waits)) {
+                return Obstacle{Obstacle::Kind::event, event};
             }
         }
         for (const Operand& operand : step.sources) {
@@ -183,8 +207,7 @@ private:
                 const Link& link = channels_[operand.index];
                 const auto pops = std::count(step.sources.begin(), step.sources.end(), operand);
                 if (link.sent.size() < link.received.size() + static_cast<std::size_t>(pops)) {
-                    return fmt::format("data of channel {} from lane {}", operand.index,
-                                       schedule_.channels[operand.index].from_lane);
+                    return Obstacle{Obstacle::Kind::data, operand.index};
                 }
             }
         }
@@ -196,8 +219,7 @@ private:
                     std::count(step.destinations.begin(), step.destinations.end(), operand);
                 if (link.sent.size() + static_cast<std::size_t>(pushes) >
                     link.received.size() + schedule_.channels[operand.index].depth) {
-                    return fmt::format("a free slot of channel {} to lane {}", operand.index,
-                                       schedule_.channels[operand.index].to_lane);
+                    return Obstacle{Obstacle::Kind::slot, operand.index};
                 }
             }
         }
@@ -215,8 +237,7 @@ private:
         Clock& clock = clocks_[lane_];
         for (const std::uint32_t event : step.waits) {
             Link& link = events_[event];
-            join(clock, link.sent[link.received.size()]);
-            link.received.emplace_back();
+            join(clock, link.sent[link.waits++]);
         }
         for (const Operand& operand : step.destinations) {
             if (operand.kind == Operand::Kind::channel) {
@@ -227,12 +248,12 @@ private:
                 }
             }
         }
-        std::vector<std::uint32_t> popped;
+        popped_.clear();
         std::optional<Value> result;
         for (const Operand& operand : step.sources) {
-            const Value value = operand.kind == Operand::Kind::channel
-                                    ? pop(operand.index, popped)
-                                    : read(cell(operand, step.unit, chunk_), operand);
+            const Value& value = operand.kind == Operand::Kind::channel
+                                     ? pop(operand.index)
+                                     : read(cell(operand, step.unit, chunk_), operand);
             fold(result, value, step.unit);
         }
         ++clock[lane_];
@@ -246,22 +267,22 @@ private:
                 }
             }
         }
-        for (const std::uint32_t channel : popped) {
-            channels_[channel].received.push_back(clock);
+        for (const std::uint32_t channel : popped_) {
+            channels_[channel].received.push(clock, schedule_.channels[channel].depth);
         }
         for (const std::uint32_t event : step.signals) {
-            events_[event].sent.push_back(clock);
+            events_[event].send(clock, events_[event].waits);
         }
     }
 
-    Value pop(std::uint32_t channel, std::vector<std::uint32_t>& popped) {
+    const Value& pop(std::uint32_t channel) {
         Link& link = channels_[channel];
-        const auto before = std::count(popped.begin(), popped.end(), channel);
+        const auto before = std::count(popped_.begin(), popped_.end(), channel);
         const std::size_t position = link.received.size() + static_cast<std::size_t>(before);
         if (!needs_no_data_flag(channel)) {
             join(clocks_[lane_], link.sent[position]);
         }
-        popped.push_back(channel);
+        popped_.push_back(channel);
         return read(link.slots[position % link.slots.size()],
                     Operand{Operand::Kind::channel, channel});
     }
@@ -270,7 +291,7 @@ private:
         Link& link = channels_[channel];
         write(link.slots[link.sent.size() % link.slots.size()], value,
               Operand{Operand::Kind::channel, channel});
-        link.sent.push_back(clocks_[lane_]);
+        link.send(clocks_[lane_], link.received.size());
     }
 
     void fold(std::optional<Value>& result, const Value& value, std::uint32_t unit) const {
@@ -317,7 +338,7 @@ private:
         return access.time <= clocks_[lane_][access.lane];
     }
 
-    Value read(Cell& cell, const Operand& operand) {
+    const Value& read(Cell& cell, const Operand& operand) {
         if (cell.write && !before_now(*cell.write)) {
             fail("it reads {} while {} may still write it", name_of(operand),
                  describe_step(schedule_, cell.write->lane, cell.write->step));
@@ -413,6 +434,7 @@ private:
     std::vector<Link> channels_;
     std::vector<Link> events_;
     SymbolicBuffers buffers_;
+    std::vector<std::uint32_t> popped_;  ///< channels, in the present step
     std::uint32_t call_ = 0;
     // Where the execution is, for messages.
     std::uint32_t lane_ = 0;
