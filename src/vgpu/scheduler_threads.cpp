@@ -26,11 +26,11 @@ constexpr std::uint64_t large_work_lasts = 100 * microsecond;
 constexpr std::uint64_t seeded_start_after = 10000 * microsecond;
 constexpr unsigned spins_before_yield = 300;
 constexpr unsigned yields_before_sleep = 100;
-constexpr unsigned spins_before_stealing = 100;     // by who has nothing
-constexpr unsigned spins_with_blocks = 250;         // by who has blocks, which all wait
-constexpr unsigned looks_before_taking_all = 2000;  // of new work that is another thread's share
-constexpr unsigned runs_at_once = 16;               // of blocks, before a caller looks up
-constexpr unsigned turns_on_one_processor = 64;     // between two looks at where the thread runs
+constexpr unsigned spins_before_stealing = 100;    // by who has nothing
+constexpr unsigned spins_with_blocks = 250;        // by who has blocks, which all wait
+constexpr unsigned looks_before_taking_all = 400;  // of new work that is another thread's share
+constexpr unsigned runs_at_once = 16;              // of blocks, before a caller looks up
+constexpr unsigned turns_on_one_processor = 64;    // between two looks at where the thread runs
 
 bool all_done(std::span<const OperationPtr> operations) {
     return std::all_of(operations.begin(), operations.end(),

@@ -42,8 +42,12 @@ Part own_part(const CollectiveCase& wanted, std::uint32_t rank) {
     return {begin, wanted.counts[rank]};
 }
 
+/// Elements of the whole message.
 std::uint64_t total(const CollectiveCase& wanted) {
-    return std::accumulate(wanted.counts.begin(), wanted.counts.end(), std::uint64_t{0});
+    const bool has_parts = wanted.collective == Collective::all_gather ||
+                           wanted.collective == Collective::reduce_scatter;
+    return has_parts ? std::accumulate(wanted.counts.begin(), wanted.counts.end(), std::uint64_t{0})
+                     : wanted.count;
 }
 
 Part input_part(const CollectiveCase& wanted, std::uint32_t rank) {
@@ -122,10 +126,10 @@ void CaseRunner::prepare(CollectiveCase& wanted) {
         }
     }
     const std::size_t element = size_of(wanted.type);
-    buffers_->reserve(communicator_,
-                      std::max(total(wanted), wanted.count) * element + wanted.offset + 2 * guard);
+    const std::uint64_t places = total(wanted);
+    const std::size_t bytes = places * element + wanted.offset + 2 * guard;
+    buffers_->reserve(communicator_, bytes);
     buffers_->expected.assign(ranks, {});
-    const std::uint64_t places = std::max(total(wanted), wanted.count);
     std::vector<std::vector<std::byte>> contributions;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         contributions.push_back(make_period(wanted.type, places, [&](std::uint64_t place) {
@@ -136,12 +140,12 @@ void CaseRunner::prepare(CollectiveCase& wanted) {
         wanted.type, places,
         [&](std::uint64_t place) { return exact_result(wanted.type, wanted.op, ranks, place); });
     const auto repeat = [&](const std::vector<std::byte>& from, Part part) {
-        std::vector<std::byte> bytes(part.count * element);
+        std::vector<std::byte> elements(part.count * element);
         for (std::uint64_t i = 0; i < part.count; ++i) {
-            std::memcpy(bytes.data() + i * element,
+            std::memcpy(elements.data() + i * element,
                         from.data() + (part.begin + i) % period * element, element);
         }
-        return bytes;
+        return elements;
     };
     const auto elements_of = [&](std::uint32_t rank, Part part) {
         return repeat(contributions[rank], part);
@@ -151,7 +155,6 @@ void CaseRunner::prepare(CollectiveCase& wanted) {
         const Part input = input_part(wanted, rank);
         const Part output = output_part(wanted, rank);
         const std::vector<std::byte> data = elements_of(rank, input);
-        const std::size_t bytes = buffers_->bytes[rank];
         require_success(cudaSetDevice(communicator_.device(static_cast<int>(rank))));
         require_success(cudaMemset(buffers_->inputs[rank], static_cast<int>(untouched), bytes));
         require_success(cudaMemset(buffers_->outputs[rank], static_cast<int>(untouched), bytes));

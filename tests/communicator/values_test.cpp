@@ -1,4 +1,7 @@
 // reduce, batch_reduce and broadcast: results on the named devices, packing, mean, single values.
+#include <cmath>
+#include <random>
+
 #include "tests/communicator/fixture.hpp"
 
 namespace rondo::test {
@@ -48,6 +51,49 @@ TEST(Reduce, MeanOfOddNumbersOfDevices) {
             for (const auto& tensor : comm.reduce(ReduceOp::sum, value, value, options)) {
                 EXPECT_EQ(values_of(tensor), std::vector<float>(100, sum));
             }
+        }
+    }
+}
+
+/// HierarchicalCopyAllReduce of TensorFlow on 8 devices: each half is added up in the order of
+/// devices by its head, then the two sums. All packs give the same bits, whoever their heads are,
+/// because the sum of two does not depend on their order.
+TEST(Reduce, HierarchicalCopyIsTensorFlowsToTheLastBit) {
+    constexpr int ranks = 8, half = ranks / 2;
+    constexpr std::size_t count = 1009;
+    Communicator comm = Communicator::create(options_of(ranks));
+    std::mt19937 random(1);
+    std::uniform_real_distribution<float> mantissa(-1, 1);
+    std::vector<std::vector<float>> inputs(ranks, std::vector<float>(count));
+    std::vector<Tensor<float>> tensors;
+    for (int rank = 0; rank < ranks; ++rank) {
+        auto& values = inputs[static_cast<std::size_t>(rank)];
+        for (float& value : values) {
+            value = std::ldexp(mantissa(random), static_cast<int>(random() % 24));
+        }
+        tensors.push_back(tensor_on(rank, values));
+    }
+    const PerReplica<float> value(std::move(tensors));
+    std::vector<float> sums(count), means(count);
+    std::size_t differs_in_order_of_ranks = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto add_up = [&](std::size_t first, std::size_t last) {
+            float sum = inputs[first][i];
+            for (std::size_t rank = first + 1; rank < last; ++rank) sum += inputs[rank][i];
+            return sum;
+        };
+        sums[i] = add_up(0, half) + add_up(half, ranks);
+        means[i] = sums[i] / ranks;
+        differs_in_order_of_ranks += sums[i] != add_up(0, ranks) ? 1 : 0;
+    }
+    EXPECT_GT(differs_in_order_of_ranks, count / 10);  // otherwise any order would do
+    for (int packs = 1; packs <= 2 * ranks; ++packs) {
+        const CallOptions options{.strategy = Strategy::hierarchical_copy(packs)};
+        for (const auto& tensor : comm.reduce(ReduceOp::sum, value, value, options)) {
+            EXPECT_EQ(values_of(tensor), sums) << packs << " packs";
+        }
+        for (const auto& tensor : comm.reduce(ReduceOp::mean, value, value, options)) {
+            EXPECT_EQ(values_of(tensor), means) << packs << " packs";
         }
     }
 }
