@@ -56,7 +56,13 @@ struct ProgramLane {
     std::uint32_t first_step = 0;
     std::uint32_t steps = 0;
     std::uint32_t early_steps = 0;  ///< of these: the first, which a brief call runs at its entry
+    std::uint32_t stride = 1;       ///< chunks from one turn of its steps to the next; the last is
+                                    ///< never left out
 };
+
+/// The stride of a lane that only waits: each wait says that those before are over too. Not all at
+/// once, or a long message would seem to be a flag that never comes.
+inline constexpr std::uint32_t waiting_stride = 8;
 
 /// What changes from call to call, in the memory of the rank's device. Survives replays of a graph.
 struct ProgramState {

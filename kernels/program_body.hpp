@@ -40,7 +40,7 @@ public:
             }
             if (i == lane.steps) {
                 i = 0;
-                ++chunk;
+                chunk = next_chunk(chunk, lane.stride);
             }
             if (chunk >= arguments_.chunks || lane.steps == 0) {
                 return;
@@ -59,6 +59,13 @@ private:
                 .abort = arguments_.abort,
                 .records = arguments_.report->records,
                 .device = arguments_.device};
+    }
+
+    /// The last chunk is always among them.
+    RONDO_DEVICE std::uint32_t next_chunk(std::uint32_t chunk, std::uint32_t stride) const {
+        const std::uint32_t last = arguments_.chunks - 1;
+        const std::uint32_t most = chunk < last ? last : chunk + 1;
+        return chunk + stride < most ? chunk + stride : most;
     }
 
     /// Tells everybody; their waits end too.

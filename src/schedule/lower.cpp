@@ -1,12 +1,21 @@
 // Derives flags, positions, waits and credits from channels and events.
 #include "schedule/lower.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "schedule/brief.hpp"
 
 namespace rondo {
 namespace {
+
+/// For its buffers to be left alone, that is: nobody is told when its waits are over.
+bool only_waits(const Lane& lane) {
+    return std::ranges::all_of(lane.steps, [](const Step& step) {
+        return step.sources.empty() && step.destinations.empty() && step.signals.empty();
+    });
+}
 
 std::size_t data_flag(std::uint32_t channel) {
     return 2 * std::size_t{channel};
@@ -57,7 +66,8 @@ public:
         const Lane& lane = schedule_.lanes[index];
         program_.lanes.push_back({.first_step = static_cast<std::uint32_t>(program_.steps.size()),
                                   .steps = static_cast<std::uint32_t>(lane.steps.size()),
-                                  .early_steps = brief_.early_steps[index]});
+                                  .early_steps = brief_.early_steps[index],
+                                  .stride = only_waits(lane) ? kernels::waiting_stride : 1});
         for (const Step& step : lane.steps) {
             run(step);
         }

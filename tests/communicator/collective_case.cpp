@@ -89,6 +89,7 @@ struct CaseRunner::Buffers {
 
     TestMemory memory;
     std::vector<std::byte*> inputs, outputs;
+    std::vector<std::byte*> snapshots;  ///< of the outputs, as each rank's stream finds them
     std::vector<std::size_t> bytes;
     std::vector<std::vector<std::byte>> expected;  ///< of each rank's output with its guards
 
@@ -96,12 +97,16 @@ struct CaseRunner::Buffers {
         const auto ranks = static_cast<std::size_t>(communicator.size());
         inputs.resize(ranks);
         outputs.resize(ranks);
+        snapshots.resize(ranks);
         bytes.resize(ranks);
         for (std::size_t rank = 0; rank < ranks; ++rank) {
             if (bytes[rank] >= wanted) continue;
-            for (std::byte** buffer : {&inputs[rank], &outputs[rank]}) {
+            const int device = communicator.device(static_cast<int>(rank));
+            for (std::byte** buffer : {&inputs[rank], &outputs[rank], &snapshots[rank]}) {
                 require_success(cudaFree(*buffer));
-                *buffer = memory.allocate(communicator.device(static_cast<int>(rank)), wanted);
+                *buffer = buffer == &snapshots[rank]
+                              ? TestMemory(MemorySource::device).allocate(device, wanted)
+                              : memory.allocate(device, wanted);
             }
             bytes[rank] = wanted;
         }
@@ -109,6 +114,7 @@ struct CaseRunner::Buffers {
     ~Buffers() {
         for (std::byte* buffer : inputs) cudaFree(buffer);
         for (std::byte* buffer : outputs) cudaFree(buffer);
+        for (std::byte* buffer : snapshots) cudaFree(buffer);
     }
 };
 
@@ -232,13 +238,24 @@ std::vector<Work> CaseRunner::enqueue(const CollectiveCase& wanted) {
     return works;
 }
 
+/// What stands behind a rank's call in its stream finds the result, however far other ranks are.
+void CaseRunner::take_snapshots() {
+    for (std::size_t rank = 0; rank < buffers_->expected.size(); ++rank) {
+        require_success(cudaSetDevice(communicator_.device(static_cast<int>(rank))));
+        require_success(cudaMemcpyAsync(buffers_->snapshots[rank], buffers_->outputs[rank],
+                                        buffers_->expected[rank].size(), cudaMemcpyDefault,
+                                        cudaStreamLegacy));
+    }
+}
+
 std::string CaseRunner::check(const CollectiveCase& wanted) {
     const std::size_t element = size_of(wanted.type);
     for (std::size_t rank = 0; rank < buffers_->expected.size(); ++rank) {
         const std::vector<std::byte>& expected = buffers_->expected[rank];
         std::vector<std::byte> found(expected.size());
+        require_success(cudaSetDevice(communicator_.device(static_cast<int>(rank))));
         require_success(
-            cudaMemcpy(found.data(), buffers_->outputs[rank], found.size(), cudaMemcpyDefault));
+            cudaMemcpy(found.data(), buffers_->snapshots[rank], found.size(), cudaMemcpyDefault));
         // reduce_scatter in place leaves the other parts of the message undefined.
         if (wanted.in_place && wanted.collective == Collective::reduce_scatter) {
             const Part own = own_part(wanted, static_cast<std::uint32_t>(rank));
@@ -268,6 +285,7 @@ std::string CaseRunner::run(CollectiveCase wanted) {
     try {
         prepare(wanted);
         std::vector<Work> works = enqueue(wanted);
+        take_snapshots();
         for (Work& work : works) work.wait();
         return check(wanted);
     } catch (const std::exception& error) {

@@ -42,6 +42,7 @@ public:
     /// The two halves of run(), for whoever does something in between.
     void prepare(CollectiveCase& wanted);
     std::vector<Work> enqueue(const CollectiveCase& wanted);
+    void take_snapshots();
     std::string check(const CollectiveCase& wanted);
     /// The outputs of all ranks.
     std::vector<std::vector<std::byte>> outputs(const CollectiveCase& wanted) const;
