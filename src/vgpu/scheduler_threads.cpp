@@ -20,9 +20,10 @@ using std::chrono::nanoseconds;
 
 constexpr std::uint64_t microsecond = 1000;
 constexpr microseconds nap{35};  // deferred work is due after one, so it starts within 100 us
-constexpr unsigned naps_before_search = 16;  // for a deadlock
-constexpr unsigned naps_before_park = 128;   // without new work
-constexpr std::uint64_t large_work_lasts = 100 * microsecond;
+constexpr unsigned naps_before_search = 16;                       // for a deadlock
+constexpr unsigned naps_before_park = 128;                        // without new work
+constexpr std::uint64_t large_work_lasts = 100 * microsecond;     // after it was announced
+constexpr std::uint64_t longest_large_work = 4000 * microsecond;  // workers spin meanwhile
 constexpr std::uint64_t seeded_start_after = 10000 * microsecond;
 constexpr unsigned spins_before_yield = 300;
 constexpr unsigned yields_before_sleep = 100;
@@ -54,9 +55,10 @@ bool Scheduler::work_is_large() const {
 
 void Scheduler::announce_large_work(std::size_t bytes) {
     constexpr std::size_t bytes_per_ns = 10;  // of one thread, at least
+    const std::uint64_t lasts =
+        std::min(large_work_lasts + bytes / bytes_per_ns, longest_large_work);
     const std::uint64_t now = global_timer_ns();
-    const std::uint64_t before = large_until_ns_.exchange(
-        now + large_work_lasts + bytes / bytes_per_ns, std::memory_order_relaxed);
+    const std::uint64_t before = large_until_ns_.exchange(now + lasts, std::memory_order_relaxed);
     if (now < before) return;  // the workers know
     std::scoped_lock lock(mutex_);
     wakeups_.fetch_add(1, std::memory_order_relaxed);
