@@ -1,5 +1,6 @@
 // Starting and finishing operations, and giving blocks places. What threads do is in
-// scheduler_threads.cpp, the search for deadlocks in scheduler_report.cpp.
+// scheduler_threads.cpp and scheduler_workers.cpp, the search for deadlocks in
+// scheduler_report.cpp.
 #include "vgpu/scheduler.hpp"
 
 #include <sched.h>

@@ -1,46 +1,23 @@
-// What the scheduler's threads do: workers, helping callers, the thread for host functions.
+// What every thread of the scheduler does, and callers that help. Workers and the thread for host
+// functions are in scheduler_workers.cpp.
 #include <immintrin.h>
 #include <sched.h>
-#include <sys/prctl.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "vgpu/machine.hpp"
-#include "vgpu/placement.hpp"
 #include "vgpu/scheduler.hpp"
+#include "vgpu/scheduler_pace.hpp"
 #include "vgpu/thread_state.hpp"
 
 namespace vgpu {
 
 namespace {
 
-using std::chrono::microseconds;
-using std::chrono::nanoseconds;
-
-constexpr std::uint64_t microsecond = 1000;
-constexpr microseconds nap{35};  // deferred work is due after one, so it starts within 100 us
-constexpr unsigned naps_before_search = 16;                       // for a deadlock
-constexpr unsigned naps_before_park = 128;                        // without new work
-constexpr std::uint64_t large_work_lasts = 100 * microsecond;     // after it was announced
-constexpr std::uint64_t longest_large_work = 4000 * microsecond;  // workers spin meanwhile
-constexpr std::uint64_t seeded_start_after = 10000 * microsecond;
-constexpr unsigned spins_before_yield = 300;
-constexpr unsigned yields_before_sleep = 100;
-constexpr unsigned spins_before_stealing = 100;    // by who has nothing
-constexpr unsigned spins_with_blocks = 250;        // by who has blocks, which all wait
-constexpr unsigned looks_before_taking_all = 400;  // of new work that is another thread's share
-constexpr unsigned runs_at_once = 16;              // of blocks, before a caller looks up
-constexpr unsigned turns_on_one_processor = 64;    // between two looks at where the thread runs
-
 bool all_done(std::span<const OperationPtr> operations) {
     return std::all_of(operations.begin(), operations.end(),
                        [](const auto& each) { return !each || each->done(); });
-}
-
-/// A block of its own that goes on soon is worth more than one whose data is in another's cache.
-bool may_rob_others(unsigned idle, const Executor& executor) {
-    return idle > spins_before_stealing && (idle > spins_with_blocks || executor.size() == 0);
 }
 
 }  // namespace
@@ -56,7 +33,7 @@ bool Scheduler::work_is_large() const {
 void Scheduler::announce_large_work(std::size_t bytes) {
     constexpr std::size_t bytes_per_ns = 10;  // of one thread, at least
     const std::uint64_t lasts =
-        std::min(large_work_lasts + bytes / bytes_per_ns, longest_large_work);
+        std::min(pace::large_work_lasts + bytes / bytes_per_ns, pace::longest_large_work);
     const std::uint64_t now = global_timer_ns();
     const std::uint64_t before = large_until_ns_.exchange(now + lasts, std::memory_order_relaxed);
     if (now < before) return;  // the workers know
@@ -81,9 +58,9 @@ Executor& Scheduler::new_executor() {
 /// Leaves the workers their share of new work as long as it has something of its own.
 bool Scheduler::step(Executor& executor) {
     if (ready_count_.load(std::memory_order_acquire) == 0)
-        return executor.run_some(runs_at_once) > 0;
+        return executor.run_some(pace::runs_at_once) > 0;
     const bool shared_out = work_is_shared_out();
-    if (!shared_out && adopt_new_work(executor)) return executor.run_some(runs_at_once) > 0;
+    if (!shared_out && adopt_new_work(executor)) return executor.run_some(pace::runs_at_once) > 0;
     return take_new_work(executor, nullptr, shared_out) || executor.run_some(1) > 0 ||
            (shared_out && take_new_work(executor, nullptr, false));
 }
@@ -189,8 +166,9 @@ void Scheduler::start_block(Executor& executor, Ticket&& ticket) {
         const auto delay = faults.delay_for(info.kernel, info.device, block->index);
         if (delay.count() > 0) {
             block->waiting = true;
-            block->wait = {.deadline_ns = global_timer_ns() +
-                                          static_cast<std::uint64_t>(nanoseconds(delay).count())};
+            block->wait = {.deadline_ns =
+                               global_timer_ns() +
+                               static_cast<std::uint64_t>(std::chrono::nanoseconds(delay).count())};
             return executor.adopt(std::move(block));
         }
     }
@@ -255,11 +233,11 @@ void Scheduler::wait_by_helping(std::span<const OperationPtr> operations) {
     unsigned idle = 0;
     std::uint64_t counted_epoch = 0;
     for (unsigned turn = 0; !all_done(operations); ++turn) {
-        if (turn % turns_on_one_processor == 0)
+        if (turn % pace::turns_on_one_processor == 0)
             helper_processor_.store(sched_getcpu(), std::memory_order_relaxed);
         if (step(executor)) {
             idle = 0;
-        } else if (may_rob_others(idle, executor) && steal(executor, true)) {
+        } else if (pace::may_rob_others(idle, executor) && steal(executor, true)) {
             idle = 0;
         } else {
             pause(idle, counted_epoch, operations);
@@ -274,9 +252,9 @@ void Scheduler::wait_by_helping(std::span<const OperationPtr> operations) {
 void Scheduler::pause(unsigned& idle, std::uint64_t& counted_epoch,
                       std::span<const OperationPtr> operations) {
     ++idle;
-    if (idle < spins_before_yield && !single_core_) {
+    if (idle < pace::spins_before_yield && !single_core_) {
         _mm_pause();
-    } else if (idle < spins_before_yield + yields_before_sleep) {
+    } else if (idle < pace::spins_before_yield + pace::yields_before_sleep) {
         sched_yield();
     } else {
         std::unique_lock lock(mutex_);
@@ -286,7 +264,7 @@ void Scheduler::pause(unsigned& idle, std::uint64_t& counted_epoch,
             ++stuck_threads_;
         }
         ++sleepers_;
-        changed_.wait_for(lock, nap);
+        changed_.wait_for(lock, pace::nap);
         --sleepers_;
         lock.unlock();
         look_for_deadlock();
@@ -297,9 +275,9 @@ void Scheduler::pause(unsigned& idle, std::uint64_t& counted_epoch,
 void Scheduler::leave(Executor& executor) {
     if (executor.size() > 0) {
         std::uint64_t until = 0;
-        while (executor.run_some(runs_at_once) == runs_at_once) {
+        while (executor.run_some(pace::runs_at_once) == pace::runs_at_once) {
             const std::uint64_t now = global_timer_ns();
-            if (until == 0) until = now + 10 * microsecond;
+            if (until == 0) until = now + 10 * pace::microsecond;
             if (now >= until) break;
         }
     }
@@ -334,7 +312,7 @@ void Scheduler::wait_by_sleeping(std::span<const OperationPtr> operations) {
             ++stuck_threads_;
         }
         ++sleepers_;
-        changed_.wait_for(lock, 1000 * microseconds(1));
+        changed_.wait_for(lock, std::chrono::milliseconds(1));
         --sleepers_;
     }
 }
@@ -342,133 +320,6 @@ void Scheduler::wait_by_sleeping(std::span<const OperationPtr> operations) {
 void Scheduler::nudge() {
     std::scoped_lock lock(mutex_);
     worker_wake_.notify_one();
-}
-
-// ---- workers
-// ------------------------------------------------------------------------------------------------------------
-
-void Scheduler::worker_loop(unsigned thread) {
-    prctl(PR_SET_TIMERSLACK, 1000UL);
-    Executor& executor = new_executor();
-    WorkerState state{.thread = thread};
-    for (unsigned turn = 0;; ++turn) {
-        if (turn % turns_on_one_processor == 0) keep_off_the_helper();
-        if (stopping_) {
-            std::scoped_lock lock(mutex_);
-            if (executor.size() == 0 && orphans_.empty()) return;
-        }
-        const bool has_new_work = ready_count_.load(std::memory_order_relaxed) > 0;
-        state.looks_at_new_work = has_new_work ? state.looks_at_new_work + 1 : 0;
-        const bool share_only = !seeded_ && has_new_work && work_is_shared_out() &&
-                                state.looks_at_new_work < looks_before_taking_all;
-        const bool busy =
-            seeded_ ? step_seeded(executor)
-                    : take_new_work(executor, &state, share_only) || executor.run_some(1) > 0;
-        if (busy || steal(executor, may_rob_others(state.idle, executor))) {
-            state.idle = 0;
-        } else {
-            worker_rest(state, executor);
-        }
-    }
-}
-
-void Scheduler::keep_off_the_helper() const {
-    if (single_core_ || helpers_.load(std::memory_order_relaxed) == 0 || !work_is_large()) return;
-    const int processor = helper_processor_.load(std::memory_order_relaxed);
-    if (sched_getcpu() == processor) leave_processor(processor);
-}
-
-/// Spins while it has reason to, then naps; every look at the shared state that a nap can do
-/// without costs the callers time.
-void Scheduler::worker_rest(WorkerState& worker, Executor& executor) {
-    constexpr unsigned looks = spins_before_yield + yields_before_sleep;
-    const bool holds_blocks = executor.size() > 0;
-    const bool large = work_is_large();  // more is likely to come at once: no nap
-    if (large || (holds_blocks && worker.idle < looks)) {
-        worker.idle = std::min(worker.idle + 1, looks);
-        if ((large || worker.idle < spins_before_yield) && !single_core_) {
-            _mm_pause();
-        } else {
-            sched_yield();
-        }
-        return;
-    }
-    worker.idle = std::max(worker.idle, looks) + 1;
-    const unsigned naps = worker.idle - looks;
-    if (naps % naps_before_search == 0) look_for_deadlock();
-    std::unique_lock lock(mutex_);
-    if (stopping_ || work_is_large()) return;  // announced since it last looked
-    if (worker.epoch != epoch_) {
-        worker.epoch = epoch_;
-        worker.idle = looks;
-    } else if (naps >= naps_before_park && !holds_blocks && ready_count_.load() == 0 &&
-               orphans_.empty()) {
-        ++resting_workers_;
-        worker_wake_.wait(lock);
-        --resting_workers_;
-        worker.idle = 0;
-        return;
-    }
-    const std::size_t waiting = ready_count_.load(std::memory_order_relaxed);
-    const std::uint64_t taken = taken_.load(std::memory_order_relaxed);
-    worker_wake_.wait_for(lock, nap);
-    worker.due = taken == taken_.load(std::memory_order_relaxed) ? waiting : 0;
-    for (auto& victim : executors_) {
-        if (stopping_ || victim.get() == &executor) continue;
-        for (auto& block : victim->give_up_unbegun()) executor.adopt(std::move(block));
-    }
-}
-
-/// With a seed, work goes on only while a caller waits for it (or has not called for a while), and
-/// what runs next is drawn among everything that can run. Nothing is drawn when there is no choice,
-/// so that idle time leaves no trace.
-bool Scheduler::step_seeded(Executor& executor) {
-    if (waiting_threads_.load() == 0 && !stopping_ &&
-        global_timer_ns() - last_issue_ns_.load(std::memory_order_relaxed) < seeded_start_after) {
-        return false;
-    }
-    const std::size_t runnable = executor.count_runnable();
-    Ticket ticket;
-    std::size_t choice = 0;
-    {
-        std::scoped_lock lock(mutex_);
-        const std::size_t fresh = stopping_ ? 0 : urgent_.size() + ready_.size();
-        if (runnable + fresh == 0) return false;
-        choice = runnable + fresh == 1 ? 0 : random_() % (runnable + fresh);
-        if (choice >= runnable) {
-            pop_nth(ticket, choice - runnable);
-            in_flight_.fetch_add(1);
-        }
-    }
-    if (choice < runnable) {
-        executor.run_nth_runnable(choice);
-    } else {
-        run_ticket(executor, std::move(ticket));
-    }
-    return true;
-}
-
-void Scheduler::host_function_loop() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-        host_wake_.wait(lock, [this] { return stopping_ || !host_queue_.empty(); });
-        if (stopping_) return;
-        const OperationPtr operation = std::move(host_queue_.front());
-        host_queue_.pop_front();
-        in_flight_.fetch_add(1);
-        lock.unlock();
-        const auto& command = std::get<HostFunctionCommand>(operation->command);
-        mark_host_function_thread();
-        if (command.callback != nullptr) {
-            command.callback(command.stream, machine_.device(operation->device).sticky_error.load(),
-                             command.user_data);
-        } else {
-            command.function(command.user_data);
-        }
-        lock.lock();
-        in_flight_.fetch_sub(1);
-        finish(operation, cudaSuccess);
-    }
 }
 
 }  // namespace vgpu
