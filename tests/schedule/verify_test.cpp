@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "rondo/schedule.hpp"
+#include "schedule/builder.hpp"
+#include "schedule/lower.hpp"
 #include "schedule/verify.hpp"
 #include "tests/schedule/problems.hpp"
 
@@ -195,6 +197,97 @@ TEST(Verify, SixtyFourRanks) {
             expect_verified(strategy, {.collective = collective, .ranks = 64, .lanes = 2});
         }
     }
+}
+
+/// A push waits for a slot, and so knows what the receiver did before it freed that one; not what
+/// it did since, although the receiver may be further when the proof gets there.
+TEST(Verify, ASlotSaysWhatHappenedBeforeItWasFree) {
+    const auto problem_with_slots = [](std::uint32_t depth) {
+        const auto give = [](std::uint32_t unit, const Operand& to) {
+            return Step{.unit = unit, .sources = {input_of(0)}, .destinations = {output_of(0), to}};
+        };
+        const auto take = [](std::uint32_t unit) {
+            return Step{.unit = unit,
+                        .sources = {{Operand::Kind::channel, 0}},
+                        .destinations = {output_of(1)}};
+        };
+        const Operand channel{Operand::Kind::channel, 0};
+        Schedule schedule{.name = "two writers",
+                          .collective = Collective::broadcast,
+                          .ranks = 2,
+                          .destinations = {0, 1},
+                          .unit_shares = {1, 1, 1, 1}};
+        schedule.channels = {{.from_lane = 0, .to_lane = 1, .depth = depth}};
+        schedule.events = {{.from_lane = 0, .to_lane = 1}};
+        schedule.lanes = {
+            {.rank = 0,
+             .steps = {give(0, channel),
+                       give(1, channel),
+                       give(2, channel),
+                       give(3, output_of(1)),
+                       {.unit = 0, .signals = {0}}}},
+            {.rank = 1,
+             .steps = {take(0),
+                       {.unit = 3, .sources = {input_of(0)}, .destinations = {output_of(1)}},
+                       take(1),
+                       take(2),
+                       {.unit = 0, .waits = {0}}}}};
+        return verify(schedule).problem;
+    };
+    EXPECT_EQ(problem_with_slots(1), "");
+    EXPECT_THAT(
+        problem_with_slots(2),
+        testing::HasSubstr("rank 0, lane 0, step 3, chunk 0: it writes the output of rank 1 "
+                           "while rank 1, lane 0, step 1 may still write it"));
+}
+
+/// The same of events: a wait knows what was done before its own signal, not before later ones.
+TEST(Verify, AnEventSaysWhatHappenedBeforeItWasSignalled) {
+    const auto problem_when_read_after = [](std::size_t waits) {
+        Schedule schedule{.name = "early reader",
+                          .collective = Collective::broadcast,
+                          .ranks = 2,
+                          .destinations = {0, 1},
+                          .unit_shares = {1}};
+        schedule.events = {{.from_lane = 0, .to_lane = 1}};
+        const Step signal{.unit = 0, .signals = {0}};
+        const Step wait{.unit = 0, .waits = {0}};
+        schedule.lanes = {{.rank = 0,
+                           .steps = {signal,
+                                     signal,
+                                     {.unit = 0,
+                                      .sources = {input_of(0)},
+                                      .destinations = {output_of(0), output_of(1)}},
+                                     signal,
+                                     signal}},
+                          {.rank = 1, .steps = {wait, wait, wait, wait}}};
+        Step& reader = schedule.lanes[1].steps[waits - 1];
+        reader.sources = {output_of(1)};
+        reader.destinations = {output_of(1)};
+        return verify(schedule).problem;
+    };
+    EXPECT_THAT(problem_when_read_after(1), testing::HasSubstr("it reads the output of rank 1"));
+    EXPECT_THAT(problem_when_read_after(2), testing::HasSubstr("it reads the output of rank 1"));
+    EXPECT_EQ(problem_when_read_after(3), "");
+    EXPECT_EQ(problem_when_read_after(4), "");
+}
+
+/// Only what tells nobody may leave chunks out.
+TEST(Lower, LanesThatOnlyWaitHaveAStride) {
+    Schedule schedule{.name = "relay", .ranks = 2, .destinations = {0, 1}, .unit_shares = {1}};
+    schedule.events = {{.from_lane = 0, .to_lane = 1}, {.from_lane = 1, .to_lane = 2}};
+    schedule.lanes = {{.rank = 0, .steps = {{.unit = 0, .signals = {0}}}},
+                      {.rank = 1, .steps = {{.unit = 0, .waits = {0}, .signals = {1}}}},
+                      {.rank = 0, .steps = {{.unit = 0, .waits = {1}}}}};
+    const Placement placement{.flags = std::vector<std::uint32_t*>(list_flags(schedule).size()),
+                              .slots = {}};
+    const LoweredProgram first = lower(schedule, 0, placement);
+    const LoweredProgram second = lower(schedule, 1, placement);
+    ASSERT_EQ(first.lanes.size(), 2u);
+    ASSERT_EQ(second.lanes.size(), 1u);
+    EXPECT_EQ(first.lanes[0].stride, 1u);
+    EXPECT_EQ(first.lanes[1].stride, kernels::waiting_stride);
+    EXPECT_EQ(second.lanes[0].stride, 1u);
 }
 
 /// Brief calls that leave out more than they may.
