@@ -1,0 +1,2 @@
+// On the host, which is the device of virtual GPUs.
+#include "training/sync/merge_body.hpp"

@@ -1,0 +1,2 @@
+// On the device.
+#include "training/sync/merge_body.hpp"
