@@ -1,0 +1,2 @@
+// The host bodies, for vgpu.
+#include "training/kernels/entries.hpp"

@@ -1,0 +1,2 @@
+// The device code.
+#include "training/kernels/entries.hpp"
