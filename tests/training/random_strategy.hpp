@@ -72,7 +72,9 @@ private:
         const std::vector<ClientSelection> selections{
             SelectAll{}, SelectRandom{share(), 1 + below(result.num_clients), random_()},
             SelectRoundRobin{1 + below(result.num_clients)}};
-        result.client_selection = selections[below(3)];
+        const bool krum = std::holds_alternative<Krum>(result.aggregation) ||
+                          std::holds_alternative<MultiKrum>(result.aggregation);
+        result.client_selection = selections[krum ? 0 : below(3)];
         return result;
     }
 

@@ -88,6 +88,8 @@ public:
     const TrainingStrategy& effective_strategy(std::string_view subgraph = root) const;
     /// That of the node's subgraph.
     const TrainingStrategy& strategy_of_node(std::string_view node) const;
+    /// The same, but null where the node inherits from the root.
+    const TrainingStrategy* strategy_below_root(std::string_view node) const;
 
 private:
     struct Subgraph {

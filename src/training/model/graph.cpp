@@ -112,6 +112,13 @@ const TrainingStrategy& Graph::strategy_of_node(std::string_view node) const {
     return effective_strategy(subgraph_of(node));
 }
 
+const TrainingStrategy* Graph::strategy_below_root(std::string_view node) const {
+    for (std::size_t at = homes_[find_node(node)]; at != 0; at = subgraphs_[at].parent) {
+        if (subgraphs_[at].strategy) return &*subgraphs_[at].strategy;
+    }
+    return nullptr;
+}
+
 Graph linear_model(std::uint32_t outputs, Loss loss) {
     Graph graph(loss);
     graph.add(dense("linear", outputs));

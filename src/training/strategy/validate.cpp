@@ -32,6 +32,16 @@ void require_share(double value, const std::string& path) {
     require_number(value, value >= 0 && value <= 1, path, "0 to 1");
 }
 
+std::uint32_t clients_per_round(const Federated& strategy) {
+    if (const auto* random = std::get_if<SelectRandom>(&strategy.client_selection)) {
+        return std::max(static_cast<std::uint32_t>(random->fraction * strategy.num_clients),
+                        random->minimum);
+    }
+    const auto* const turns = std::get_if<SelectRoundRobin>(&strategy.client_selection);
+    return turns != nullptr ? turns->clients_per_round : strategy.num_clients;
+}
+
+/// `clients` is how many take part in a round.
 struct CheckAggregation {
     std::uint32_t clients;
     void operator()(const FedAvg&) const {}
@@ -47,8 +57,8 @@ struct CheckAggregation {
     void operator()(const MultiKrum& a) const {
         check_byzantine(a.byzantine, "multi_krum");
         if (a.keep > clients) {
-            throw InvalidArgument(
-                fmt::format("/aggregation/keep is {}; there are only {} clients", a.keep, clients));
+            throw InvalidArgument(fmt::format(
+                "/aggregation/keep is {}; only {} clients take part in a round", a.keep, clients));
         }
     }
     void operator()(const FedAvgM& a) const {
@@ -70,7 +80,7 @@ private:
         if (clients < needed) {
             throw InvalidArgument(
                 fmt::format("/aggregation/byzantine is {}; {} against {} lying clients needs at "
-                            "least 2 * {} + 3 = {} clients, there are {}",
+                            "least 2 * {} + 3 = {} clients in a round, there are {}",
                             byzantine, name, byzantine, byzantine, needed, clients));
         }
     }
@@ -165,8 +175,8 @@ struct CheckStrategy {
     void operator()(const Federated& s) const {
         require_count(s.num_clients, 1, "/num_clients");
         require_count(s.rounds, 1, "/rounds");
-        std::visit(CheckAggregation{s.num_clients}, s.aggregation);
         std::visit(CheckSelection{s.num_clients}, s.client_selection);
+        std::visit(CheckAggregation{clients_per_round(s)}, s.aggregation);
     }
     void operator()(const PopulationBased& s) const {
         require_count(s.population_size, 1, "/population_size");

@@ -1,0 +1,291 @@
+// Trains replicas of a model, each on one device or on the workers of a pipeline.
+#include <deque>
+
+#include <fmt/format.h>
+
+#include "training/engine/cell.hpp"
+#include "training/engine/coordinators.hpp"
+#include "training/engine/evaluator.hpp"
+#include "training/engine/model_runner.hpp"
+#include "training/engine/pipeline_runner.hpp"
+#include "training/engine/rounds.hpp"
+#include "training/engine/worker_group.hpp"
+
+namespace rondo::training {
+namespace {
+
+class ReplicaTraining {
+public:
+    ReplicaTraining(const TrainingJob& job, const TrainingLayout& layout)
+        : job_(job),
+          layout_(layout),
+          infos_(job.model.parameters()),
+          keeper_(job.options, run_identity(job.strategy, job.model, job.data, job.options),
+                  job.options.epochs),
+          meeting_(layout.cells(), job.options.timeout) {
+        check_devices();
+        make_communicators();
+        if (layout.workers > 1) make_pipeline();
+        for (std::uint32_t number = 0; number < layout.cells(); ++number) make_cell(number);
+        if (job.options.validation != nullptr) {
+            evaluator_.emplace(job.model, *job.options.validation, job.devices[0]);
+        }
+        begin();
+    }
+
+    TrainingReport run() {
+        if (keeper_.running()) {
+            run_worker_group({.workers = cells_.size(),
+                              .name = [this](std::size_t number) { return name_of(number); },
+                              .abort = [this] { abort(); }},
+                             [this](std::size_t number) { work(number); });
+        }
+        return report();
+    }
+
+private:
+    void check_devices() const {
+        if (job_.devices.size() < layout_.cells()) {
+            throw InvalidArgument(
+                fmt::format("{} needs {} devices ({} replicas of {} workers); there are {}",
+                            to_string(job_.strategy), layout_.cells(), layout_.replicas,
+                            layout_.workers, job_.devices.size()));
+        }
+    }
+
+    int device_of(std::uint32_t replica, std::uint32_t worker) const {
+        return job_.devices[replica * layout_.workers + worker];
+    }
+
+    void make_communicators() {
+        if (layout_.replicas == 1) return;
+        for (std::uint32_t w = 0; w < layout_.workers; ++w) {
+            CommunicatorOptions options{.timeout = job_.options.timeout};
+            for (std::uint32_t r = 0; r < layout_.replicas; ++r) {
+                options.devices.push_back(device_of(r, w));
+            }
+            columns_.push_back(Communicator::create(options));
+        }
+    }
+
+    /// Samples of the largest part of a replica.
+    std::size_t replica_samples() const {
+        return (job_.options.batch_size + layout_.replicas - 1) / layout_.replicas;
+    }
+
+    void make_pipeline() {
+        const GraphPlan& graph = job_.graph->plan();
+        const std::vector<Segment> segments = cut_segments(graph, layout_.worker_of_node);
+        std::vector<std::uint32_t> workers;
+        for (const Segment& segment : segments) workers.push_back(segment.worker);
+        const PipelineTimetable table =
+            make_timetable(layout_.pipeline.pipeline, workers, layout_.pipeline.micro_batches);
+        pipeline_.emplace(
+            PipelinePlan{graph, layout_.worker_of_node, segments, table,
+                         list_messages(graph, layout_.worker_of_node, segments, table),
+                         replica_samples() / layout_.pipeline.micro_batches + 1});
+        for (std::uint32_t r = 0; r < layout_.replicas; ++r) {
+            TransportOptions options{.protocol = layout_.pipeline.communication,
+                                     .devices = {},
+                                     .messages = pipeline_->messages,
+                                     .message_floats = pipeline_->message_floats(),
+                                     .timeout = job_.options.timeout};
+            for (std::uint32_t w = 0; w < layout_.workers; ++w) {
+                options.devices.push_back(device_of(r, w));
+            }
+            hubs_.push_back(make_transport_hub(options));
+            transports_.push_back(std::move(options));
+        }
+    }
+
+    void make_cell(std::uint32_t number) {
+        const std::uint32_t r = number / layout_.workers, w = number % layout_.workers;
+        const auto owns = [&](std::size_t p) {
+            return layout_.workers == 1 ||
+                   layout_.worker_of_node[job_.graph->plan().owners[p]] == w;
+        };
+        Cell::Options options{.replica = r,
+                              .worker = w,
+                              .device = device_of(r, w),
+                              .parameters = CellParameters::select(infos_, owns),
+                              .peers = columns_.empty() ? nullptr : &columns_[w],
+                              .infos = infos_,
+                              .aggregations = layout_.aggregations,
+                              .live = live_parameters(),
+                              .training = &job_.options,
+                              .number = number,
+                              .prescaled = layout_.all_weighted()};
+        const std::vector<std::size_t> offsets = options.parameters.local_offsets;
+        Cell& cell = cells_.emplace_back(std::move(options));
+        if (layout_.workers == 1) {
+            cell.set_runner(std::make_unique<ModelRunner>(job_.model, job_.data, cell.stream(),
+                                                          replica_samples(),
+                                                          job_.options.accumulation));
+        } else {
+            cell.set_runner(
+                std::make_unique<PipelineRunner>(*pipeline_, job_.data, cell.stream(), w, offsets,
+                                                 make_transport(hubs_[r], transports_[r], w)));
+        }
+    }
+
+    std::vector<bool> live_parameters() const {
+        std::vector<bool> live(infos_.size(), true);
+        for (std::size_t p = 0; p < infos_.size() && job_.graph != nullptr; ++p) {
+            live[p] = job_.graph->plan().nodes[job_.graph->plan().owners[p]].live;
+        }
+        return live;
+    }
+
+    /// From the start, or from a checkpoint.
+    void begin() {
+        std::vector<float> parameters(parameter_count(infos_));
+        job_.model.initialize(parameters, job_.options.seed);
+        const std::optional<Checkpoint> checkpoint = keeper_.resume();
+        for (Cell& cell : cells_) {
+            if (!checkpoint) {
+                cell.load_parameters(parameters);
+                continue;
+            }
+            const std::string prefix = prefix_of(cell.replica());
+            cell.load_parameters(sized(checkpoint->array_at(prefix + "parameters")));
+            OptimizerState state{.steps = checkpoint->count_at("optimizer steps"),
+                                 .first = sized(checkpoint->array_at(prefix + "first")),
+                                 .second = {}};
+            if (std::holds_alternative<Adam>(job_.options.optimizer)) {
+                state.second = sized(checkpoint->array_at(prefix + "second"));
+            }
+            cell.load_state(state);
+        }
+    }
+
+    const std::vector<float>& sized(const std::vector<float>& values) const {
+        if (values.size() != parameter_count(infos_)) {
+            throw CheckpointError(fmt::format("the checkpoint has {} values where {} are needed",
+                                              values.size(), parameter_count(infos_)));
+        }
+        return values;
+    }
+
+    /// Replicas are equal, unless something stays with them.
+    std::string prefix_of(std::uint32_t replica) const {
+        return fmt::format("replica {}/", layout_.any_unsynchronized() ? replica : 0);
+    }
+
+    void save() const {
+        Checkpoint checkpoint;
+        const std::uint32_t different = layout_.any_unsynchronized() ? layout_.replicas : 1;
+        for (std::uint32_t r = 0; r < different; ++r) {
+            OptimizerState state;
+            for (std::uint32_t w = 0; w < layout_.workers; ++w) {
+                cells_[r * layout_.workers + w].store_state(state);
+            }
+            const std::string prefix = prefix_of(r);
+            checkpoint.arrays[prefix + "parameters"] = parameters_of(r);
+            checkpoint.arrays[prefix + "first"] = state.first;
+            checkpoint.arrays[prefix + "second"] = state.second;
+            checkpoint.counts["optimizer steps"] = state.steps;
+        }
+        keeper_.save(std::move(checkpoint));
+    }
+
+    std::vector<float> parameters_of(std::uint32_t replica) const {
+        std::vector<float> all(parameter_count(infos_));
+        for (std::uint32_t w = 0; w < layout_.workers; ++w) {
+            cells_[replica * layout_.workers + w].store_parameters(all);
+        }
+        return all;
+    }
+
+    void work(std::size_t number) {
+        Cell& cell = cells_[number];
+        const std::size_t batch_size = job_.options.batch_size;
+        const std::size_t steps = batch_count(job_.data.size(), batch_size);
+        // Between meetings nobody changes what running() reads.
+        while (keeper_.running()) {
+            const std::vector<std::size_t> order = epoch_order(
+                job_.data.size(), job_.options.shuffle, job_.options.seed, keeper_.round());
+            for (std::size_t step = 0; step < steps; ++step) {
+                const auto batch = batch_of(order, batch_size, step);
+                const auto part = replica_part(batch, layout_.replicas, cell.replica());
+                cell.step(part, batch.size());
+                // Buffers in host memory are filled again in the next step.
+                if (through_host()) meeting_.meet(number);
+            }
+            meeting_.meet(number, [&] { finish_epoch(steps); });
+        }
+    }
+
+    bool through_host() const {
+        return pipeline_ && layout_.pipeline.communication == CommunicationProtocol::through_host;
+    }
+
+    /// All workers wait meanwhile.
+    void finish_epoch(std::size_t steps) {
+        double loss = 0, samples = 0;
+        for (std::uint32_t r = 0; r < layout_.replicas; ++r) {
+            double own = 0, seen = 0;
+            for (std::uint32_t w = 0; w < layout_.workers; ++w) {
+                const auto [part, count] = cells_[r * layout_.workers + w].take_loss();
+                own += part;
+                seen = std::max(seen, count);
+            }
+            keeper_.add_point(fmt::format("worker {}", r), own / std::max(seen, 1.0));
+            loss += own;
+            samples += seen;
+        }
+        std::optional<Evaluation> validation;
+        if (evaluator_) validation = evaluator_->evaluate(parameters_of(0));
+        last_validation_ = validation;
+        keeper_.finish_round(keeper_.steps() + steps, loss / std::max(samples, 1.0), validation);
+        if (keeper_.wants_checkpoint()) save();
+    }
+
+    std::string name_of(std::size_t number) const {
+        return layout_.workers == 1
+                   ? fmt::format("worker {} (device {})", number, cells_[number].device())
+                   : fmt::format("worker {} of replica {} (device {})", number % layout_.workers,
+                                 number / layout_.workers, cells_[number].device());
+    }
+
+    void abort() {
+        for (Communicator& column : columns_) column.abort();
+        for (const auto& hub : hubs_) hub->abort();
+        meeting_.abort();
+    }
+
+    TrainingReport report() {
+        TrainingReport report{
+            .strategy = job_.strategy, .parameter_infos = infos_, .parameters = parameters_of(0)};
+        if (evaluator_ && !last_validation_) {
+            last_validation_ = evaluator_->evaluate(report.parameters);
+        }
+        report.validation = last_validation_;
+        if (pipeline_) {
+            report.timetable = to_string(pipeline_->table);
+            report.bubble = pipeline_->table.bubble();
+        }
+        keeper_.complete(report);
+        return report;
+    }
+
+    const TrainingJob& job_;
+    const TrainingLayout& layout_;
+    std::vector<ParameterInfo> infos_;
+    RoundKeeper keeper_;
+    Meeting meeting_;
+    std::vector<Communicator> columns_;
+    std::optional<PipelinePlan> pipeline_;
+    std::vector<TransportOptions> transports_;
+    std::vector<std::shared_ptr<TransportHub>> hubs_;
+    std::deque<Cell> cells_;
+    std::optional<Evaluator> evaluator_;
+    std::optional<Evaluation> last_validation_;
+};
+
+}  // namespace
+
+TrainingReport train_replicas(const TrainingJob& job, const TrainingLayout& layout) {
+    return ReplicaTraining(job, layout).run();
+}
+
+}  // namespace rondo::training

@@ -1,0 +1,168 @@
+// See the header.
+#include "training/engine/rounds.hpp"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace rondo::training {
+namespace {
+
+TrainingStrategy without_rounds(const TrainingStrategy& strategy) {
+    if (const auto* federated = strategy.get_if<Federated>()) {
+        Federated copy = *federated;
+        copy.rounds = 1;
+        return copy;
+    }
+    if (const auto* population = strategy.get_if<PopulationBased>()) {
+        PopulationBased copy = *population;
+        copy.generations = 1;
+        return copy;
+    }
+    return strategy;
+}
+
+constexpr std::string_view curve_prefix = "curve/";
+
+std::vector<double> points_as_numbers(const Curve& curve) {
+    std::vector<double> numbers;
+    for (const CurvePoint& point : curve.points) {
+        numbers.insert(numbers.end(), {point.round, point.loss, point.accuracy ? 1.0 : 0.0,
+                                       point.accuracy.value_or(0)});
+    }
+    return numbers;
+}
+
+}  // namespace
+
+std::string run_identity(const TrainingStrategy& strategy, const Model& model,
+                         const DataSource& data, const TrainingOptions& options) {
+    std::string text = to_json(without_rounds(strategy));
+    text += fmt::format("\nseed {}\nbatch size {}\naccumulation {}\nshuffle {}\noptimizer {}\n",
+                        options.seed, options.batch_size, options.accumulation, options.shuffle,
+                        to_string(options.optimizer));
+    text += fmt::format("data: {} samples, {} features, {} targets, {} classes\n", data.size(),
+                        data.feature_count(), data.target_count(), data.class_count());
+    for (const ParameterInfo& info : model.parameters()) {
+        text += fmt::format("parameter {}: {}\n", info.name, info.size);
+    }
+    return text;
+}
+
+RoundKeeper::RoundKeeper(const TrainingOptions& options, std::string identity, std::uint64_t rounds)
+    : options_(options),
+      identity_(std::move(identity)),
+      rounds_(rounds),
+      best_loss_(std::numeric_limits<double>::infinity()) {}
+
+void RoundKeeper::add_point(const std::string& name, double loss, std::optional<double> accuracy) {
+    for (Curve& curve : curves_) {
+        if (curve.name == name) {
+            curve.points.push_back({static_cast<double>(round_ + 1), loss, accuracy});
+            return;
+        }
+    }
+    curves_.push_back({name, {{static_cast<double>(round_ + 1), loss, accuracy}}});
+}
+
+void RoundKeeper::finish_round(std::uint64_t steps, double loss,
+                               const std::optional<Evaluation>& validation) {
+    if (validation) {
+        add_point("validation", validation->loss,
+                  options_.validation->class_count() > 0 ? std::optional(validation->accuracy)
+                                                         : std::nullopt);
+        stale_rounds_ = validation->loss < best_loss_ ? 0 : stale_rounds_ + 1;
+        best_loss_ = std::min(best_loss_, validation->loss);
+    }
+    ++round_;
+    steps_ = steps;
+    if (options_.progress_bar) draw_bar(loss, validation);
+    const Progress progress{round_, rounds_, steps_, loss, validation};
+    if (options_.on_progress && !options_.on_progress(progress)) {
+        ended_because_ = "on_progress";
+    } else if (options_.patience > 0 && validation && stale_rounds_ >= options_.patience) {
+        ended_because_ = "patience";
+    } else if (round_ >= rounds_) {
+        ended_because_ = "all rounds are done";
+    }
+}
+
+bool RoundKeeper::wants_checkpoint() const {
+    return !options_.checkpoint.empty() &&
+           (round_ % std::max(options_.checkpoint_every, 1u) == 0 || !running());
+}
+
+void RoundKeeper::save(Checkpoint checkpoint) const {
+    checkpoint.text["identity"] = identity_;
+    checkpoint.counts["round"] = round_;
+    checkpoint.counts["steps"] = steps_;
+    checkpoint.counts["stale rounds"] = stale_rounds_;
+    checkpoint.numbers["best loss"] = {best_loss_};
+    for (std::size_t i = 0; i < curves_.size(); ++i) {
+        // In their order: names are sorted in the file.
+        checkpoint.numbers[fmt::format("{}{:06}/{}", curve_prefix, i, curves_[i].name)] =
+            points_as_numbers(curves_[i]);
+    }
+    save_checkpoint(options_.checkpoint, checkpoint);
+}
+
+std::optional<Checkpoint> RoundKeeper::resume() {
+    if (options_.resume.empty()) {
+        if (rounds_ == 0) ended_because_ = "all rounds are done";
+        return std::nullopt;
+    }
+    Checkpoint checkpoint = load_checkpoint(options_.resume);
+    if (checkpoint.text_at("identity") != identity_) {
+        throw CheckpointError(
+            fmt::format("{} is of another run. The file says:\n{}\nthis run is:\n{}",
+                        options_.resume, checkpoint.text_at("identity"), identity_));
+    }
+    round_ = checkpoint.count_at("round");
+    steps_ = checkpoint.count_at("steps");
+    stale_rounds_ = checkpoint.count_at("stale rounds");
+    const std::vector<double>& best = checkpoint.numbers_at("best loss");
+    if (best.size() != 1) throw CheckpointError("the checkpoint's best loss is no number");
+    best_loss_ = best[0];
+    for (const auto& [name, numbers] : checkpoint.numbers) {
+        if (!name.starts_with(curve_prefix) || name.size() < curve_prefix.size() + 7) continue;
+        Curve curve{.name = name.substr(curve_prefix.size() + 7)};
+        for (std::size_t i = 0; i + 4 <= numbers.size(); i += 4) {
+            curve.points.push_back(
+                {numbers[i], numbers[i + 1],
+                 numbers[i + 2] != 0 ? std::optional(numbers[i + 3]) : std::nullopt});
+        }
+        curves_.push_back(std::move(curve));
+    }
+    if (round_ >= rounds_) ended_because_ = "all rounds are done";
+    return checkpoint;
+}
+
+void RoundKeeper::complete(TrainingReport& report) const {
+    report.rounds = round_;
+    report.steps = steps_;
+    report.ended_because = ended_because_;
+    report.curves = curves_;
+}
+
+void RoundKeeper::draw_bar(double loss, const std::optional<Evaluation>& validation) const {
+    if (::isatty(STDERR_FILENO) == 0) return;
+    constexpr std::uint64_t width = 30;
+    const std::uint64_t done = rounds_ == 0 ? width : round_ * width / rounds_;
+    std::string line =
+        fmt::format("\r[{}{}] {}/{}  loss {:.4f}", std::string(done, '#'),
+                    std::string(width - std::min(done, width), '.'), round_, rounds_, loss);
+    if (validation) {
+        line += fmt::format("  validation {:.4f}", validation->loss);
+        if (options_.validation->class_count() > 0) {
+            line += fmt::format(", {:.1f} % right", 100 * validation->accuracy);
+        }
+    }
+    fmt::print(stderr, "{}\x1b[K{}", line, round_ >= rounds_ ? "\n" : "");
+    std::fflush(stderr);
+}
+
+}  // namespace rondo::training

@@ -1,0 +1,56 @@
+// What all coordinators do between rounds: progress, patience, curves, checkpoints.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rondo/training/checkpoint.hpp"
+#include "rondo/training/train.hpp"
+
+namespace rondo::training {
+
+class RoundKeeper {
+public:
+    /// `identity` is what a checkpoint must agree on; `rounds` how many there will be.
+    RoundKeeper(const TrainingOptions& options, std::string identity, std::uint64_t rounds);
+
+    std::uint64_t round() const { return round_; }
+    std::uint64_t steps() const { return steps_; }
+    bool running() const { return ended_because_.empty(); }
+
+    void add_point(const std::string& curve, double loss, std::optional<double> accuracy = {});
+    /// A round is complete. Tells progress and decides whether there is another.
+    void finish_round(std::uint64_t steps, double loss,
+                      const std::optional<Evaluation>& validation);
+    /// Whether the round that was finished last is to be saved.
+    bool wants_checkpoint() const;
+    /// Adds this object's own state and writes the file.
+    void save(Checkpoint checkpoint) const;
+    /// The checkpoint to go on from, if there is one, with this object's state taken from it.
+    std::optional<Checkpoint> resume();
+
+    /// Fills what it knows.
+    void complete(TrainingReport& report) const;
+
+private:
+    void draw_bar(double loss, const std::optional<Evaluation>& validation) const;
+
+    const TrainingOptions& options_;
+    std::string identity_;
+    std::uint64_t rounds_;
+    std::uint64_t round_ = 0;
+    std::uint64_t steps_ = 0;
+    double best_loss_;
+    std::uint64_t stale_rounds_ = 0;
+    std::string ended_because_;
+    std::vector<Curve> curves_;
+};
+
+/// What must be the same when a run goes on: strategy without its number of rounds, seed, batch,
+/// data, parameters, optimiser.
+std::string run_identity(const TrainingStrategy& strategy, const Model& model,
+                         const DataSource& data, const TrainingOptions& options);
+
+}  // namespace rondo::training

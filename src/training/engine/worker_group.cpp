@@ -1,0 +1,127 @@
+// See the header.
+#include "training/engine/worker_group.hpp"
+
+#include <thread>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "rondo/training/train.hpp"
+
+namespace rondo::training {
+namespace {
+
+/// The failures of a group, in the order of time.
+class FailureList {
+public:
+    /// True for the first.
+    bool add(std::size_t worker, std::exception_ptr error) {
+        const std::scoped_lock lock(mutex_);
+        failures_.push_back({worker, std::move(error)});
+        return failures_.size() == 1;
+    }
+
+    /// Who was aborted by others is not the cause.
+    void throw_cause(const WorkerName& name) const {
+        if (failures_.empty()) return;
+        const Failure* cause = &failures_.front();
+        for (auto failure = failures_.rbegin(); failure != failures_.rend(); ++failure) {
+            if (!is_aborted(failure->error)) cause = &*failure;
+        }
+        try {
+            std::rethrow_exception(cause->error);
+        } catch (const InvalidArgument&) {
+            throw;  // the caller can mend that
+        } catch (const std::exception& error) {
+            throw WorkerError(cause->worker,
+                              fmt::format("{}: {}", name(cause->worker), error.what()));
+        }
+    }
+
+private:
+    struct Failure {
+        std::size_t worker;
+        std::exception_ptr error;
+    };
+    static bool is_aborted(const std::exception_ptr& error) {
+        try {
+            std::rethrow_exception(error);
+        } catch (const AbortedError&) {
+            return true;
+        } catch (...) {
+            return false;
+        }
+    }
+
+    std::mutex mutex_;
+    std::vector<Failure> failures_;
+};
+
+}  // namespace
+
+void Meeting::meet(std::size_t worker, const std::function<void()>& action) {
+    std::unique_lock lock(mutex_);
+    if (aborted_) throw AbortedError("another worker has failed");
+    present_[worker] = true;
+    if (++arrived_ == workers_) {
+        try {
+            if (action) action();
+        } catch (...) {
+            aborted_ = true;
+            changed_.notify_all();
+            throw;
+        }
+        arrived_ = 0;
+        present_.assign(workers_, false);
+        ++round_;
+        changed_.notify_all();
+        return;
+    }
+    const std::uint64_t round = round_;
+    const auto over = [&] { return round_ != round || aborted_; };
+    if (timeout_.count() == 0) {
+        changed_.wait(lock, over);
+    } else if (!changed_.wait_for(lock, timeout_, over)) {
+        aborted_ = true;
+        changed_.notify_all();
+        throw TimeoutError(describe_missing());
+    }
+    if (round_ == round) throw AbortedError("another worker has failed");
+}
+
+void Meeting::abort() {
+    const std::scoped_lock lock(mutex_);
+    aborted_ = true;
+    changed_.notify_all();
+}
+
+std::string Meeting::describe_missing() const {
+    std::vector<std::size_t> missing;
+    for (std::size_t w = 0; w < workers_; ++w) {
+        if (!present_[w]) missing.push_back(w);
+    }
+    return fmt::format("workers {} did not come to the end of the round within {:.3g} s", missing,
+                       std::chrono::duration<double>(timeout_).count());
+}
+
+void run_worker_group(const WorkerGroupOptions& options,
+                      const std::function<void(std::size_t)>& body) {
+    FailureList failures;
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t w = 0; w < options.workers; ++w) {
+            threads.emplace_back([&, w] {
+                try {
+                    body(w);
+                } catch (...) {
+                    if (failures.add(w, std::current_exception()) && options.abort) {
+                        options.abort();
+                    }
+                }
+            });
+        }
+    }
+    failures.throw_cause(options.name);
+}
+
+}  // namespace rondo::training
