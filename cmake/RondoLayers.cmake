@@ -12,7 +12,7 @@ set(RONDO_LAYERS
   "strategy|src/strategy,include/rondo/strategy.hpp|rondo_strategy"
   "communicator|src/communicator,include/rondo|rondo_communicator(_device)?"
   "tool|topology/tool|rondo_tool"
-  "training|src/training,include/rondo/training|rondo_training(_device)?"
+  "training|src/training,include/rondo/training|rondo_training(_[a-z0-9_]+)?"
   "library|src/library,include/rondo/version.hpp|rondo_shared(_vgpu)?")
 
 # Height of the layer that `target` belongs to, or -1.

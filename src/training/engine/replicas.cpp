@@ -22,7 +22,8 @@ public:
           infos_(job.model.parameters()),
           keeper_(job.options, run_identity(job.strategy, job.model, job.data, job.options),
                   job.options.epochs),
-          meeting_(layout.cells(), job.options.timeout) {
+          // Later than the collectives, whose errors say more.
+          meeting_(layout.cells(), 2 * job.options.timeout) {
         check_devices();
         make_communicators();
         if (layout.workers > 1) make_pipeline();

@@ -42,7 +42,26 @@ class CommunicatorHub final : public TransportHub {
 public:
     explicit CommunicatorHub(const TransportOptions& options)
         : communicator(
-              Communicator::create({.devices = options.devices, .timeout = options.timeout})) {}
+              Communicator::create({.devices = options.devices, .timeout = options.timeout})) {
+        if (options.protocol == CommunicationProtocol::peer_to_peer) connect(options);
+    }
+    /// Sends something along every way that will be used, one after the other: the first call of a
+    /// pair allocates, which must not happen while other devices wait for it.
+    void connect(const TransportOptions& options) {
+        std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> ways;
+        for (std::size_t m = 0; m < options.messages.size(); ++m) {
+            std::size_t& floats = ways[{options.messages[m].from, options.messages[m].to}];
+            floats = std::max(floats, options.message_floats[m]);
+        }
+        for (const auto& [way, floats] : ways) {
+            const int from = static_cast<int>(way.first), to = static_cast<int>(way.second);
+            const auto source = Tensor<float>::allocate(communicator.device(from), floats);
+            const auto target = Tensor<float>::allocate(communicator.device(to), floats);
+            Work sent = communicator.rank(from).send(source.data(), floats, to);
+            communicator.rank(to).receive(target.data(), floats, from).wait();
+            sent.wait();
+        }
+    }
     void abort() override { communicator.abort(); }
 
     Communicator communicator;

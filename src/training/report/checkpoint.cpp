@@ -15,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "training/report/seal.hpp"
+
 namespace rondo::training {
 namespace {
 
@@ -183,12 +185,15 @@ std::string to_bytes(const Checkpoint& checkpoint) {
     values.map(checkpoint.counts, [&](const auto& value) { values.number(value); });
     values.map(checkpoint.numbers, [&](const auto& value) { values.array(value); });
     values.map(checkpoint.arrays, [&](const auto& value) { values.array(value); });
-    const std::string body = values.take();
+    return seal_values(values.take());
+}
+
+std::string seal_values(std::string_view values) {
     ByteWriter file;
     file.raw(checkpoint_magic.data(), checkpoint_magic.size());
     file.number(checkpoint_version);
-    file.number(std::uint64_t{body.size()});
-    file.raw(body.data(), body.size());
+    file.number(std::uint64_t{values.size()});
+    file.raw(values.data(), values.size());
     std::string bytes = file.take();
     const std::uint64_t sum = checksum(bytes);
     bytes.append(reinterpret_cast<const char*>(&sum), sizeof(sum));

@@ -1,0 +1,123 @@
+// Tables and CSV files.
+#include <algorithm>
+#include <cmath>
+
+#include "rondo/training/data.hpp"
+#include "rondo/training/optimizer.hpp"
+#include "tests/training/support.hpp"
+
+namespace rondo::training::test {
+namespace {
+
+std::vector<float> row(const Table& table, std::size_t i) {
+    std::vector<float> values(table.sample(i).features.begin(), table.sample(i).features.end());
+    values.push_back(table.sample(i).targets[0]);
+    return values;
+}
+
+TEST(Csv, NumbersAndClasses) {
+    const Table plain = read_csv("1,2,0\n3.5,-4e1,1\n");
+    EXPECT_EQ(plain.size(), 2u);
+    EXPECT_EQ(plain.class_count(), 2u);
+    EXPECT_EQ(row(plain, 1), (std::vector<float>{3.5, -40, 1}));
+    const Table named = read_csv("x,y,kind\n1,2,cat\n3,4,ant\n5,6,cat\n");
+    EXPECT_EQ(named.feature_names, (std::vector<std::string>{"x", "y"}));
+    EXPECT_EQ(named.class_names, (std::vector<std::string>{"ant", "cat"}));
+    EXPECT_EQ(row(named, 0), (std::vector<float>{1, 2, 1}));
+    const Table numbers = read_csv("a,b\n1,0.5\n2,1.5\n");
+    EXPECT_EQ(numbers.class_count(), 0u);
+    EXPECT_EQ(row(numbers, 0), (std::vector<float>{1, 0.5}));
+    // Classes are sorted as numbers, not as texts.
+    EXPECT_EQ(read_csv("1,10\n1,9\n").class_names, (std::vector<std::string>{"9", "10"}));
+}
+
+TEST(Csv, OptionsQuotesAndLineEnds) {
+    const Table first =
+        read_csv("kind,x\r\n\"a \"\"b\"\", c\",1\r\n\r\nd,2\r\n", {.target = "kind"});
+    EXPECT_EQ(first.class_names, (std::vector<std::string>{"a \"b\", c", "d"}));
+    EXPECT_EQ(first.size(), 2u);
+    const Table second = read_csv("1;2;3\n4;5;6", {.target = "0", .delimiter = ';'});
+    EXPECT_EQ(row(second, 0), (std::vector<float>{2, 3, 0}));
+    const Table third = read_csv("1,2\n3,4\n", {.task = CsvTask::regression});
+    EXPECT_EQ(row(third, 1), (std::vector<float>{3, 4}));
+    EXPECT_EQ(read_csv("1,2\n3,4\n", {.header = CsvHeader::present}).size(), 1u);
+    EXPECT_EQ(read_csv("\xef\xbb\xbf"
+                       "1, 2 ,\t0\n")
+                  .size(),
+              1u);
+}
+
+TEST(Csv, EveryBadTextSaysWhere) {
+    struct Row {
+        std::string text;
+        std::vector<std::string> words;
+        CsvOptions options = {};
+    };
+    const std::vector<Row> table{
+        {"", {"no lines"}},
+        {"\n\n", {"no lines"}},
+        {"a,b\n", {"header and no samples"}},
+        {"1\n2\n", {"one field", "delimiter"}},
+        {"1,2\n3\n", {"line 2 has 1 fields", "line 1 has 2"}},
+        {"1,2,0\n1,x,0\n", {"line 2, column 1: 'x'"}},
+        {"1,2,0\n1,,0\n", {"line 2, column 1", "missing"}},
+        {"1,2,0\n1,nan,0\n", {"line 2, column 1"}},
+        {"1,2,0\n1,1e999,0\n", {"line 2, column 1"}},
+        {"1,\"2\n", {"line 1", "not closed"}},
+        {"\"1\"2,3\n", {"line 1", "behind a closing quote"}},
+        {"1,2\n", {"no target column 'y'"}, {.target = "y"}},
+        {"1,2\n", {"no target column '2'"}, {.target = "2"}},
+        {"x,y\n1,\n", {"empty class"}, {.task = CsvTask::classification}},
+        {"1,a\n1,2\n", {"line 1, column 1: 'a'"}, {.task = CsvTask::regression}}};
+    for (const Row& bad : table) {
+        SCOPED_TRACE(bad.text);
+        expect_words(error_of<InvalidArgument>([&] { read_csv(bad.text, bad.options); }),
+                     bad.words);
+    }
+    expect_words(error_of<Error>([] { load_csv("/does/not/exist.csv"); }), {"exist.csv"});
+}
+
+TEST(Table, RefusesWhatDoesNotFit) {
+    Table table(2, 1, 3);
+    const float one[1] = {1}, two[2] = {1, 2}, bad[2] = {1, INFINITY}, kind[1] = {3},
+                half[1] = {0.5};
+    expect_words(error_of<InvalidArgument>([&] { table.add(one, one); }), {"1 features"});
+    expect_words(error_of<InvalidArgument>([&] { table.add(bad, one); }), {"feature 1", "inf"});
+    expect_words(error_of<InvalidArgument>([&] { table.add(two, kind); }), {"class 3"});
+    expect_words(error_of<InvalidArgument>([&] { table.add(two, half); }), {"class 0.5"});
+    expect_words(error_of<InvalidArgument>([] { Table(0, 1); }), {"0 features"});
+    expect_words(error_of<InvalidArgument>([] { Table(1, 2, 3); }), {"3 classes"});
+}
+
+TEST(Table, SplitAndScaling) {
+    Table table(1, 1);
+    for (int i = 0; i < 100; ++i) {
+        const float x = static_cast<float>(i), y = 0;
+        table.add(std::span(&x, 1), std::span(&y, 1));
+    }
+    const auto [first, second] = split_table(table, 0.25, 3);
+    EXPECT_EQ(first.size(), 75u);
+    EXPECT_EQ(second.size(), 25u);
+    std::vector<bool> seen(100);
+    for (const Table* part : {&first, &second}) {
+        for (std::size_t i = 0; i < part->size(); ++i) {
+            seen[static_cast<std::size_t>(part->sample(i).features[0])] = true;
+        }
+    }
+    EXPECT_EQ(std::ranges::count(seen, true), 100);
+    const Table even = scaled(table, fit_scaling(table));
+    EXPECT_NEAR(even.sample(0).features[0], -49.5 / 28.866, 1e-3);
+    expect_words(error_of<InvalidArgument>([&] { split_table(table, 1, 3); }), {"1"});
+}
+
+TEST(Optimizer, Texts) {
+    EXPECT_EQ(parse_optimizer("sgd:lr=0.5,momentum=0.9"), OptimizerSettings(Sgd{0.5, 0.9}));
+    EXPECT_EQ(parse_optimizer("adam"), OptimizerSettings(Adam{}));
+    for (const char* bad : {"", "lion", "sgd:rate=1", "sgd:lr=x", "sgd:lr", "sgd:momentum=1",
+                            "adam:epsilon=0", "sgd:lr=-1", "sgd:lr=nan", "adam:weight_decay=-1"}) {
+        EXPECT_THROW(parse_optimizer(bad), InvalidArgument) << bad;
+    }
+}
+
+}  // namespace
+}  // namespace rondo::training::test

@@ -1,0 +1,239 @@
+// Federated training: equality with data-parallel training, lying and failing clients, selection.
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <mutex>
+
+#include "rondo/training/train.hpp"
+#include "samples/synthetic_data.hpp"
+#include "tests/training/support.hpp"
+#include "training/federated/aggregate.hpp"
+#include "training/federated/selection.hpp"
+
+namespace rondo::training::test {
+namespace {
+
+const std::vector<std::uint32_t> hidden{16};
+
+std::vector<ClientUpdate> updates_of(const std::vector<std::vector<float>>& values) {
+    std::vector<ClientUpdate> updates;
+    for (const auto& value : values) updates.push_back({updates.size(), value, 1});
+    return updates;
+}
+
+TEST(Aggregation, MedianAndTrimmedMean) {
+    const float nan = std::nanf("");
+    const auto updates = updates_of({{1, 5}, {2, nan}, {3, 7}, {100, 6}, {-9, 8}});
+    EXPECT_EQ(coordinate_median(updates), (std::vector<float>{2, 7}));
+    EXPECT_EQ(coordinate_median(updates_of({{1}, {2}, {4}, {9}})), (std::vector<float>{3}));
+    EXPECT_EQ(trimmed_mean(updates, 0.2), (std::vector<float>{2, 7}));
+    EXPECT_EQ(trimmed_mean(updates_of({{1}, {2}, {6}}), 0.2), (std::vector<float>{3}));
+}
+
+TEST(Aggregation, KrumScoresAreSumsOfSquaredDistances) {
+    // n = 5, f = 1: the 2 nearest others.
+    const auto scores = krum_scores(updates_of({{0}, {1}, {3}, {6}, {100}}), 1);
+    EXPECT_EQ(scores, (std::vector<double>{1 + 9, 1 + 4, 4 + 9, 9 + 25, 94 * 94 + 97 * 97}));
+}
+
+TEST(Aggregation, ServerOptimisers) {
+    const std::vector<float> global{1};
+    ServerAggregator momentum(FedAvgM{.server_learning_rate = 0.5, .server_momentum = 0.5});
+    EXPECT_FLOAT_EQ(momentum.aggregate(global, updates_of({{3}}))[0], 2);    // v = -2
+    EXPECT_FLOAT_EQ(momentum.aggregate(global, updates_of({{3}}))[0], 2.5);  // v = -3
+    ServerAggregator adam(FedAdam{.eta = 0.1, .beta1 = 0.9, .beta2 = 0.99, .tau = 1e-3});
+    // m = 0.1 * 2, v = 0.01 * 4
+    EXPECT_FLOAT_EQ(adam.aggregate(global, updates_of({{3}}))[0],
+                    static_cast<float>(1 + 0.1 * 0.2 / (0.2 + 1e-3)));
+}
+
+TEST(Aggregation, PreconditionsAreStated) {
+    ServerAggregator krum(Krum{1});
+    expect_words(error_of<InvalidArgument>([&] {
+                     krum.aggregate(std::vector<float>{0}, updates_of({{1}, {2}, {3}, {4}}));
+                 }),
+                 {"2 * 1 + 3 = 5 updates, there are 4"});
+}
+
+TEST(Selection, IsReproducibleAndFair) {
+    Federated strategy{.num_clients = 10, .client_selection = SelectRandom{0.35, 2, 5}};
+    std::vector<int> seen(10);
+    for (std::uint64_t round = 0; round < 200; ++round) {
+        const auto clients = select_clients(strategy, round);
+        EXPECT_EQ(clients.size(), 3u);
+        EXPECT_EQ(clients, select_clients(strategy, round));
+        for (const std::size_t client : clients) ++seen[client];
+    }
+    for (const int count : seen) EXPECT_NEAR(count, 60, 25);
+    strategy.client_selection = SelectRandom{0.0, 4, 5};
+    EXPECT_EQ(select_clients(strategy, 0).size(), 4u);
+    strategy.client_selection = SelectRoundRobin{4};
+    EXPECT_EQ(select_clients(strategy, 0), (std::vector<std::size_t>{0, 1, 2, 3}));
+    EXPECT_EQ(select_clients(strategy, 2), (std::vector<std::size_t>{0, 1, 8, 9}));
+}
+
+/// All clients, one local step, equal shards. Bound: 1e-6 relative.
+TEST(FederatedTraining, OneLocalStepOfAllClientsIsDataParallel) {
+    const Table data = synthetic::digits(80, 0.3f, 5);
+    const Graph graph = dense_network(hidden, 10);
+    const auto parallel =
+        train(graph, DataParallel{4}, data,
+              {.epochs = 10, .batch_size = 80, .optimizer = Sgd{0.2}, .shuffle = false})
+            .parameters;
+    const auto federated = train(graph, Federated{.num_clients = 4, .rounds = 10}, data,
+                                 {.batch_size = 20,
+                                  .optimizer = Sgd{0.2},
+                                  .shuffle = false,
+                                  .federated = {.local_steps = 1}})
+                               .parameters;
+    double worst = 0, scale = 0;
+    for (std::size_t i = 0; i < parallel.size(); ++i) {
+        worst = std::max(worst, std::abs(static_cast<double>(parallel[i]) - federated[i]));
+        scale = std::max(scale, std::abs(static_cast<double>(parallel[i])));
+    }
+    EXPECT_LT(worst / scale, 1e-6);
+}
+
+struct Attack {
+    std::string name;
+    float value;
+};
+
+double accuracy_under(const Attack& attack, const FederatedAggregation& aggregation,
+                      std::size_t liars) {
+    const Table data = synthetic::digits(1100, 0.2f, 6), check = synthetic::digits(200, 0.2f, 7);
+    TrainingOptions options{.batch_size = 20, .optimizer = Sgd{0.2, 0.9}, .validation = &check};
+    options.federated.local_epochs = 2;
+    options.federated.on_update = [&](std::uint64_t, std::size_t client, std::span<float> update) {
+        if (client < liars) std::ranges::fill(update, attack.value);
+    };
+    const TrainingReport report =
+        train(dense_network(hidden, 10),
+              Federated{.num_clients = 11, .rounds = 12, .aggregation = aggregation}, data, options);
+    return report.validation->accuracy;
+}
+
+/// 11 clients. FedMedian stands 5 liars, FedTrimmedAvg(0.3) int(0.3 * 11) = 3, Krum and MultiKrum
+/// those that they are told of, here 3.
+TEST(FederatedTraining, RobustAggregationSurvivesLiesWhereFedAvgDoesNot) {
+    for (const Attack& attack :
+         {Attack{"1e6", 1e6f}, Attack{"NaN", std::numeric_limits<float>::quiet_NaN()}}) {
+        SCOPED_TRACE(attack.name);
+        EXPECT_LT(accuracy_under(attack, FedAvg{}, 1), 0.3);
+        EXPECT_GT(accuracy_under(attack, FedMedian{}, 5), 0.8);
+        EXPECT_GT(accuracy_under(attack, FedTrimmedAvg{0.3}, 3), 0.8);
+        EXPECT_LT(accuracy_under(attack, FedTrimmedAvg{0.3}, 4), 0.3);
+        EXPECT_GT(accuracy_under(attack, Krum{3}, 3), 0.7);
+        EXPECT_GT(accuracy_under(attack, MultiKrum{3}, 3), 0.8);
+    }
+}
+
+TEST(FederatedTraining, EveryAggregationLearns) {
+    const Attack none{"none", 0};
+    for (const FederatedAggregation& aggregation : std::vector<FederatedAggregation>{
+             FedAvg{}, FedProx{0.05}, FedMedian{}, FedTrimmedAvg{}, Krum{2}, MultiKrum{2},
+             FedAvgM{1.0, 0.5}, FedAdam{.eta = 0.03}}) {
+        EXPECT_GT(accuracy_under(none, aggregation, 0), 0.7) << aggregation.index();
+    }
+}
+
+TEST(FederatedTraining, ProximalTermKeepsClientsNear) {
+    const Table data = synthetic::digits(40, 0.3f, 6);
+    const Graph graph = dense_network(hidden, 10);
+    const auto start = initial_parameters(graph, data, 0);
+    const auto moved = [&](double mu) {
+        const auto result = train(graph, Federated{2, 1, FedProx{mu}}, data,
+                                  {.batch_size = 5, .federated = {.local_epochs = 5}})
+                                .parameters;
+        double sum = 0;
+        for (std::size_t i = 0; i < result.size(); ++i) sum += std::pow(result[i] - start[i], 2);
+        return std::sqrt(sum);
+    };
+    EXPECT_EQ(moved(0), moved(0));
+    EXPECT_LT(moved(1), 0.8 * moved(0));
+    EXPECT_LT(moved(5), 0.5 * moved(1));
+}
+
+TEST(FederatedTraining, FailedClientsAreDroppedAndCounted) {
+    const Table data = synthetic::digits(60, 0.3f, 6);
+    const Graph graph = dense_network(hidden, 10);
+    TrainingOptions options{.batch_size = 5};
+    options.federated.on_update = [](std::uint64_t round, std::size_t client, std::span<float>) {
+        if (client == 1 || round == 2) throw Error("the line is dead");
+    };
+    options.federated.owner = [](std::size_t sample) { return sample % 3; };
+    const TrainingReport report =
+        train(graph, Federated{.num_clients = 4, .rounds = 3}, data, options);
+    // Client 1 always, client 3 has no samples, and in round 2 all.
+    ASSERT_EQ(report.client_failures.size(), 2u + 2u + 4u);
+    EXPECT_EQ(report.client_failures[0].client, 1u);
+    EXPECT_EQ(report.client_failures[0].reason, "the line is dead");
+    expect_words(report.client_failures[1].reason, {"no samples"});
+    ASSERT_EQ(report.notes.size(), 1u);
+    expect_words(report.notes[0], {"round 2", "no client"});
+    EXPECT_EQ(report.rounds, 3u);
+}
+
+TEST(FederatedTraining, TooFewUpdatesForKrumSkipTheRoundWithAReason) {
+    const Table data = synthetic::digits(60, 0.3f, 6);
+    TrainingOptions options{.batch_size = 5};
+    options.federated.on_update = [](std::uint64_t round, std::size_t client, std::span<float>) {
+        if (client == 0 && round == 0) throw Error("away");
+    };
+    const TrainingReport report =
+        train(dense_network(hidden, 10), Federated{5, 2, Krum{1}}, data, options);
+    ASSERT_EQ(report.notes.size(), 1u);
+    expect_words(report.notes[0], {"round 0 was skipped", "5 updates, there are 4"});
+}
+
+/// Layers that stay with the clients never reach the coordinator.
+TEST(FederatedTraining, ALocalSubgraphIsPersonal) {
+    const Table data = synthetic::digits(40, 0.3f, 6);
+    Graph graph;
+    graph.add_subgraph("head");
+    graph.add(dense("body", 8)).add(dense("out", 10), "head");
+    graph.set_strategy(Federated{.num_clients = 2, .rounds = 3});
+    graph.set_strategy("head", Local{});
+    const auto start = initial_parameters(graph, data, 0);
+    const auto result = train(graph, data, {.batch_size = 5}).parameters;
+    const std::size_t body = 64 * 8 + 8;
+    EXPECT_TRUE(std::equal(start.begin() + body, start.end(), result.begin() + body));
+    EXPECT_NE(start[0], result[0]);
+}
+
+TEST(FederatedTraining, ClientsSeeOnlyTheirOwnSamples) {
+    struct Watched : HostModel {
+        std::vector<ParameterInfo> parameters() const override { return {{"w", 1}}; }
+        double loss_and_gradient(std::span<const float>, std::span<const Sample> batch,
+                                 std::span<float> gradient) const override {
+            // Features are the owner: a batch of one client has one value only.
+            for (const Sample& sample : batch) {
+                mixed = mixed || sample.features[0] != batch[0].features[0];
+            }
+            gradient[0] = 0;
+            return 0;
+        }
+        Evaluation evaluate(std::span<const float>, std::span<const Sample>) const override {
+            return {};
+        }
+        mutable std::atomic<bool> mixed = false;
+    };
+    Table data(1, 1);
+    for (int i = 0; i < 30; ++i) {
+        const float owner = static_cast<float>(i / 10), target = 0;
+        data.add(std::span(&owner, 1), std::span(&target, 1));
+    }
+    const Watched model;
+    TrainingOptions options{.batch_size = 4};
+    options.federated.owner = [](std::size_t sample) { return sample / 10; };
+    train(model, Federated{.num_clients = 3, .rounds = 2}, data, options);
+    EXPECT_FALSE(model.mixed);
+    options.federated.owner = [](std::size_t sample) { return sample; };
+    expect_words(error_of<InvalidArgument>([&] {
+                     train(model, Federated{.num_clients = 3, .rounds = 2}, data, options);
+                 }),
+                 {"sample 3 belongs to client 3", "3"});
+}
+
+}  // namespace
+}  // namespace rondo::training::test
