@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "rondo/cuda_error.hpp"
 #include "rondo/training/train.hpp"
 
 namespace rondo::training {
@@ -21,12 +22,12 @@ public:
         return failures_.size() == 1;
     }
 
-    /// Who was aborted by others is not the cause.
+    /// The first of those that say most.
     void throw_cause(const WorkerName& name) const {
         if (failures_.empty()) return;
         const Failure* cause = &failures_.front();
-        for (auto failure = failures_.rbegin(); failure != failures_.rend(); ++failure) {
-            if (!is_aborted(failure->error)) cause = &*failure;
+        for (const Failure& failure : failures_) {
+            if (weight(failure.error) > weight(cause->error)) cause = &failure;
         }
         try {
             std::rethrow_exception(cause->error);
@@ -43,13 +44,17 @@ private:
         std::size_t worker;
         std::exception_ptr error;
     };
-    static bool is_aborted(const std::exception_ptr& error) {
+    /// Who was aborted by others is not the cause; a device that is lost is one, whatever its peers
+    /// met when they touched its memory.
+    static int weight(const std::exception_ptr& error) {
         try {
             std::rethrow_exception(error);
         } catch (const AbortedError&) {
-            return true;
+            return 0;
+        } catch (const CudaError& cuda) {
+            return cuda.code() == cudaErrorDevicesUnavailable ? 2 : 1;
         } catch (...) {
-            return false;
+            return 1;
         }
     }
 
@@ -115,7 +120,11 @@ void run_worker_group(const WorkerGroupOptions& options,
                     body(w);
                 } catch (...) {
                     if (failures.add(w, std::current_exception()) && options.abort) {
-                        options.abort();
+                        try {
+                            options.abort();
+                        } catch (const std::exception&) {
+                            // What can't be aborted ends at its deadline.
+                        }
                     }
                 }
             });
