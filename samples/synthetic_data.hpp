@@ -32,7 +32,8 @@ inline rondo::training::Table two_spirals(std::size_t samples, float spread, std
     return table;
 }
 
-/// Digits of 8 x 8 dots, as on a display of seven segments, shifted by up to a dot and with noise.
+/// Digits of 8 x 8 dots, as on a display of seven segments, shifted to the side by up to a dot,
+/// with noise.
 inline rondo::training::Table digits(std::size_t samples, float spread, std::uint32_t seed) {
     // Segments: top, upper left, upper right, middle, lower left, lower right, bottom.
     static constexpr std::uint8_t segments[10] = {0b1110111, 0b0100100, 0b1011101, 0b1101101,
@@ -48,13 +49,12 @@ inline rondo::training::Table digits(std::size_t samples, float spread, std::uin
     for (std::size_t i = 0; i < samples; ++i) {
         const std::uint32_t digit = random() % 10;
         const int right = static_cast<int>(random() % 3) - 1;
-        const int down = static_cast<int>(random() % 3) - 1;
         std::vector<float> dots(64);
         for (int s = 0; s < 7; ++s) {
             if ((segments[digit] >> s & 1) == 0) continue;
             for (int k = 0; k < 3; ++k) {
                 const int x = lines[s].x + k * lines[s].dx + right;
-                const int y = lines[s].y + k * lines[s].dy + down;
+                const int y = lines[s].y + k * lines[s].dy;
                 dots[static_cast<std::size_t>(8 * y + x)] = 1;
             }
         }
