@@ -12,15 +12,15 @@
 
 int main(int argc, char** argv) try {
     using namespace rondo::training;
-    const Table digits = synthetic::digits(2000, 0.5f, 1), unseen = synthetic::digits(500, 0.5f, 2);
+    const Table digits = synthetic::digits(2000, 0.2f, 1), unseen = synthetic::digits(500, 0.2f, 2);
 
     Graph graph = dense_network(std::vector<std::uint32_t>{32}, 10);
     const auto gpus = static_cast<std::uint32_t>(rondo::Communicator::create().size());
     graph.set_strategy(DataParallel{.num_replicas = gpus});
     const TrainingReport report = train(graph, digits,
-                                        {.epochs = 8,
+                                        {.epochs = 12,
                                          .batch_size = 64,
-                                         .optimizer = Sgd{.learning_rate = 0.2, .momentum = 0.9},
+                                         .optimizer = Sgd{.learning_rate = 0.1, .momentum = 0.9},
                                          .validation = &unseen});
 
     std::printf("epoch  loss    right\n");

@@ -12,10 +12,10 @@
 
 int main(int argc, char** argv) try {
     using namespace rondo::training;
-    const Table digits = synthetic::digits(1000, 0.3f, 1), unseen = synthetic::digits(500, 0.3f, 2);
+    const Table digits = synthetic::digits(1500, 0.2f, 1), unseen = synthetic::digits(500, 0.2f, 2);
     const Graph graph = dense_network(std::vector<std::uint32_t>{24}, 10);
     TrainingOptions options{.batch_size = 20,
-                            .optimizer = Sgd{.learning_rate = 0.2, .momentum = 0.5},
+                            .optimizer = Sgd{.learning_rate = 0.1, .momentum = 0.9},
                             .validation = &unseen};
     options.federated.local_epochs = 2;
     const UpdateHook lie = [](std::uint64_t, std::size_t client, std::span<float> parameters) {
@@ -27,7 +27,7 @@ int main(int argc, char** argv) try {
     const auto run = [&](const char* name, FederatedAggregation aggregation, bool lies) {
         options.federated.on_update = lies ? lie : UpdateHook();
         const TrainingReport report =
-            train(graph, Federated{.num_clients = 10, .rounds = 8, .aggregation = aggregation},
+            train(graph, Federated{.num_clients = 10, .rounds = 15, .aggregation = aggregation},
                   digits, options);
         std::printf("%-11s  %5d  %.1f %%\n", name, lies ? 2 : 0, 100 * report.validation->accuracy);
         for (const Curve& curve : report.curves) {
