@@ -26,8 +26,9 @@ std::string csv_half(const Report& report, const Row& row, const Half& half, con
     for (const std::string& name : report.peers) {
         const auto found = std::ranges::find(half.peers, name, &PeerTime::name);
         const bool there = found != half.peers.end() && found->us.median > 0;
-        line += there ? fmt::format(",{},{}", found->us.median, found->us.median / half.us.median)
-                      : ",,";
+        line +=
+            there ? fmt::format(",{},{}", found->us.median, speedup_over(*found, report, row, half))
+                  : ",,";
     }
     return line + "\n";
 }

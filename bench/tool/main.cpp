@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
 #include "bench/tool/csv_output.hpp"
+#include "bench/tool/growth.hpp"
+#include "bench/tool/html_report.hpp"
 #include "bench/tool/json_output.hpp"
 #include "bench/tool/options.hpp"
 #include "bench/tool/runtime.hpp"
@@ -54,6 +57,10 @@ void write_outputs(const Options& options, const Report& report) {
                    write_new_file(options.json_file, to_json(report)));
     }
     if (!options.csv_file.empty()) write_text_file(options.csv_file, to_csv(report));
+    if (!options.html_file.empty()) {
+        write_text_file(options.html_file, to_html(report));
+        fmt::print("# Report: {}\n", std::filesystem::absolute(options.html_file).string());
+    }
 }
 
 int judge(const Options& options, const Report& report) {
@@ -61,6 +68,16 @@ int judge(const Options& options, const Report& report) {
     const std::vector<std::string> missed = missed_demands(report, demands_of(options));
     for (const std::string& text : missed) fmt::print("# too slow: {}\n", text);
     return missed.empty() ? exit_ok : exit_too_slow;
+}
+
+int grow(const Options& options, Session& session, const Listener& listener) {
+    fmt::print("# {} with {}\n{}", to_string(options.operation), to_string(options.strategies[0]),
+               growth_titles());
+    session.run_growth(listener);
+    const Report& report = session.finish();
+    for (const std::string& note : report.notes) fmt::print("# note: {}\n", note);
+    write_outputs(options, report);
+    return exit_ok;
 }
 
 int run(const Options& options) {
@@ -80,7 +97,13 @@ int run(const Options& options) {
                                     }
                                     std::fflush(stdout);
                                 },
+                            .point =
+                                [&](const GrowthPoint& point) {
+                                    fmt::print("{}", growth_line(point));
+                                    std::fflush(stdout);
+                                },
                             .progress = [&](const std::string& text) { progress.show(text); }};
+    if (options.growth) return grow(options, session, listener);
     for (int cycle = 0; options.cycles == 0 || cycle < options.cycles; ++cycle) {
         session.run_cycle(listener);
     }

@@ -15,6 +15,12 @@ double Half::limit_ratio() const {
     return us.median > 0 ? limit_us() / us.median : 0;
 }
 
+double speedup_over(const PeerTime& peer, const Report& report, const Row& row, const Half& half) {
+    const bool simulated = peer.from_log && report.header.virtual_gpus;
+    const double own = simulated ? row.simulated_us : half.us.median;
+    return own > 0 ? peer.us.median / own : 0;
+}
+
 std::vector<const Half*> halves_of(const Row& row) {
     std::vector<const Half*> halves;
     if (row.out_of_place) halves.push_back(&*row.out_of_place);

@@ -129,6 +129,10 @@ struct Report {
     bool bus_bw_failed() const;
 };
 
+/// How many times as fast as the peer Rondo is; 0: unknown. A saved log is of a machine with GPUs:
+/// on virtual ones it is set against the simulated time.
+double speedup_over(const PeerTime& peer, const Report& report, const Row& row, const Half& half);
+
 /// The halves of a row that exist, out of place first.
 std::vector<const Half*> halves_of(const Row& row);
 

@@ -10,6 +10,7 @@
 
 #include "bench/tool/cuda_check.hpp"
 #include "bench/tool/explain.hpp"
+#include "bench/tool/growth.hpp"
 #include "bench/tool/limits.hpp"
 #include "bench/tool/machine.hpp"
 #include "bench/tool/models.hpp"
@@ -86,7 +87,7 @@ Session::Session(const Options& options) : options_(options) {
     if (const char* least = std::getenv("NCCL_TESTS_MIN_BW"))
         report_.least_bus_bw = std::atof(least);
     make_header();
-    make_contestants();
+    if (!options_.growth) make_contestants();  // growth makes a new one for every point
 }
 
 void Session::make_header() {
@@ -452,6 +453,17 @@ void Session::predict_choices() {
         report_.predictions.insert(report_.predictions.end(), predictions.begin(),
                                    predictions.end());
     }
+}
+
+void Session::run_growth(const Listener& listener) {
+    measure_growth(options_, report_, listener.point);
+    double host = 0, device = 0;
+    for (const GrowthPoint& point : report_.growth) {
+        host = std::max(host, point.host_bytes);
+        device = std::max(device, point.device_bytes);
+    }
+    note_once(fmt::format("a communicator took at most {} on the host and {} on each device",
+                          bytes_text(host), bytes_text(device)));
 }
 
 const Report& Session::finish() {

@@ -19,6 +19,7 @@ namespace rondo::bench {
 struct Listener {
     std::function<void(const Report&)> started = [](const Report&) {};
     std::function<void(const Report&, const Row&)> row = [](const Report&, const Row&) {};
+    std::function<void(const GrowthPoint&)> point = [](const GrowthPoint&) {};
     std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 
@@ -34,6 +35,8 @@ public:
     void measure_first_calls();
     /// What the simulator says of every strategy and size.
     void predict_choices();
+    /// Instead of the rows: points for more and more GPUs.
+    void run_growth(const Listener& listener);
     /// Notes the end; the report is complete then.
     const Report& finish();
 

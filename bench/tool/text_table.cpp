@@ -64,13 +64,15 @@ const PeerTime* find_peer(const std::optional<Half>& half, const std::string& na
     return nullptr;
 }
 
-std::string peer_text(const std::optional<Half>& half, const std::string& name) {
+std::string peer_text(const Report& report, const Row& row, const std::optional<Half>& half,
+                      const std::string& name) {
     const PeerTime* const peer = find_peer(half, name);
     if (peer == nullptr || peer->us.median == 0) {
         return fmt::format("  {:>9}  {:>6}", peer == nullptr ? "-" : "failed", "-");
     }
-    const double ratio = half->us.median > 0 ? peer->us.median / half->us.median : 0;
-    return fmt::format("  {:>9}  {:>6}", fitted(peer->us.median, 9), fitted(ratio, 6));
+    const double speedup = speedup_over(*peer, report, row, *half);
+    return fmt::format("  {:>9}  {:>6}", fitted(peer->us.median, 9),
+                       speedup > 0 ? fitted(speedup, 6) : "-");
 }
 
 }  // namespace
@@ -140,7 +142,8 @@ std::string row_text(const Report& report, const Row& row) {
                         row.simulated_us > 0 ? fitted(row.simulated_us, 9) : "-",
                         percent_text(row.out_of_place), percent_text(row.in_place));
     for (const std::string& peer : report.peers) {
-        text += peer_text(row.out_of_place, peer) + peer_text(row.in_place, peer);
+        text += peer_text(report, row, row.out_of_place, peer) +
+                peer_text(report, row, row.in_place, peer);
     }
     return text + "\n";
 }
