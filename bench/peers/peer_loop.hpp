@@ -80,6 +80,15 @@ private:
         return true;
     }
 
+    /// The next request may only come when everybody has read this one.
+    void wait_for_others(std::uint32_t number) {
+        const std::uint32_t all = number * static_cast<std::uint32_t>(library_.ranks());
+        for (std::uint32_t done = page_.done; done != all; done = page_.done) {
+            futex_wait(page_.done, done, 500);
+            if (kill(page_.owner, 0) != 0) return;
+        }
+    }
+
     void answer(std::uint32_t number) {
         const PeerRequest request = page_.request;
         double seconds = 0;
@@ -89,7 +98,10 @@ private:
         } catch (const std::exception& error) {
             problem = error.what();
         }
+        page_.done.fetch_add(1);
+        futex_wake_all(page_.done);
         if (library_.rank() != 0) return;
+        wait_for_others(number);
         page_.seconds = seconds;
         std::snprintf(page_.problem, sizeof(page_.problem), "%s", problem.c_str());
         page_.answer_number.store(number, std::memory_order_release);

@@ -47,6 +47,7 @@ struct PeerPage {
     std::atomic<std::uint32_t> request_number;  ///< grows with each request
     std::atomic<std::uint32_t> answer_number;   ///< of the last request that was answered
     std::atomic<std::uint32_t> ready;           ///< ranks that have joined
+    std::atomic<std::uint32_t> done;            ///< requests that ranks have done, all together
     std::int32_t owner;                         ///< process of rondo-bench
     std::uint32_t ranks;
     PeerRequest request;

@@ -46,7 +46,7 @@ struct RawOptions {
 void add_nccl_options(CLI::App& app, Options& options, RawOptions& raw) {
     const auto group = std::string("nccl-tests' options");
     const auto add = [&](const std::string& names, auto& value, const std::string& text) {
-        return app.add_option(names, value, text)->group(group)->capture_default_str();
+        return app.add_option(names, value, text)->group(group)->capture_default_str()->take_last();
     };
     add("-t,--nthreads", options.threads, "Threads")->check(CLI::Range(1, 64));
     add("-g,--ngpus", options.gpus, "GPUs per thread")->check(CLI::Range(1, 1024));

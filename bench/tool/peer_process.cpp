@@ -219,7 +219,7 @@ void PeerProcess::begin(const Case& test) {
 }
 
 double PeerProcess::run(int warm_up, int iterations) {
-    const std::string doing = fmt::format("it did {} elements", request_.count);
+    const std::string doing = fmt::format("it worked on {} elements", request_.count);
     require_alive(doing);
     PeerPage& page = **page_;
     request_.warm_up = static_cast<std::uint32_t>(warm_up);

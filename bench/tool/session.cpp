@@ -361,7 +361,7 @@ std::vector<Half> Session::measure_half(const Case& test, const Listener& listen
         const std::string& problem = turns[first_peer + i].problem;
         if (problem.empty()) continue;
         note_once(fmt::format("{}, from {} on: {}", peers_[i]->name(), where, problem));
-        if (problem.starts_with("it ")) peer_problems_[i] = problem;  // it is gone for good
+        if (turns[first_peer + i].lost) peer_problems_[i] = problem;
     }
     return halves;
 }

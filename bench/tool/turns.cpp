@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rondo/error.hpp"
+
 namespace rondo::bench {
 namespace {
 
@@ -29,10 +31,14 @@ void guarded(Turns& turns, Body body) {
     if (!turns.problem.empty()) return;
     try {
         body();
+        return;
+    } catch (const Unsupported& error) {
+        turns.problem = error.what();
     } catch (const std::exception& error) {
         turns.problem = error.what();
-        turns.us.clear();
+        turns.lost = true;
     }
+    turns.us.clear();
 }
 
 }  // namespace

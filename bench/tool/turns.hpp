@@ -29,6 +29,7 @@ struct Turns {
     std::vector<double> us = {};  ///< one per round
     int iterations = 0;           ///< per round
     std::string problem = {};     ///< it took no further part
+    bool lost = false;            ///< not only for this case
 };
 
 /// Begins the case with each contestant and lets them take turns. What a contestant throws becomes

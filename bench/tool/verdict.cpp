@@ -89,8 +89,9 @@ std::string verdict_of(const Report& report) {
         return std::ranges::any_of(halves_of(row),
                                    [](const Half* half) { return half->wrong.has_value(); });
     });
-    parts.emplace_back(checked ? "all results exact" : "results not checked");
-    return fmt::format("Rondo is {}", fmt::join(parts, "; "));
+    const char* const right = checked ? "results are exact" : "results were not checked";
+    if (parts.empty()) return fmt::format("Rondo's {}", right);
+    return fmt::format("Rondo is {}; {}", fmt::join(parts, "; "), right);
 }
 
 std::vector<std::string> missed_demands(const Report& report, const Demands& demands) {
