@@ -25,15 +25,21 @@ std::uint64_t output_bytes(const Case& test) {
     return part_bytes(test) * static_cast<std::uint64_t>(all_parts ? test.ranks : 1);
 }
 
+/// Elements of the whole message: beyond them no pattern is needed.
+std::uint64_t whole_count_of(const Case& test) {
+    return test.shape.count *
+           static_cast<std::uint64_t>(has_parts(test.operation) ? test.ranks : 1);
+}
+
 /// What rank `rank` should have in the end, part by part.
 class Expectation {
 public:
     Expectation(const Case& test, const Operands& operands) : test_(test), operands_(operands) {
         if (has_operator(test.operation)) {
-            patterns_.push_back(reduced_pattern(test.rule()));
+            patterns_.push_back(reduced_pattern(test.rule(), whole_count_of(test)));
         } else {
             for (int rank = 0; rank < test.ranks; ++rank) {
-                patterns_.push_back(input_pattern(test.rule(), rank));
+                patterns_.push_back(input_pattern(test.rule(), rank, whole_count_of(test)));
             }
         }
     }
@@ -135,8 +141,8 @@ void fill(const Buffers& buffers, const Case& test) {
         check(cudaSetDevice(buffers.device(rank)), "cudaSetDevice");
         check(cudaMemset(operands.outputs[index], rubbish, output_bytes(test)), "cudaMemset");
         check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-        write_pattern(input_pattern(test.rule(), rank), size_of(test.type), {0, input_count(test)},
-                      const_cast<std::byte*>(operands.inputs[index]));
+        write_pattern(input_pattern(test.rule(), rank, whole_count_of(test)), size_of(test.type),
+                      {0, input_count(test)}, const_cast<std::byte*>(operands.inputs[index]));
     }
 }
 

@@ -80,10 +80,11 @@ std::uint64_t twos(const DataRule& rule, std::uint64_t index) {
 }
 
 template <class Value>
-std::vector<std::byte> pattern_of(ElementType type, Value value) {
+std::vector<std::byte> pattern_of(ElementType type, std::uint64_t needed, Value value) {
+    const std::size_t elements = std::clamp<std::size_t>(needed, 1, pattern_elements);
     return with_type(type, [&]<class T>(std::type_identity<T>) {
-        std::vector<std::byte> bytes(pattern_elements * sizeof(T));
-        for (std::size_t i = 0; i < pattern_elements; ++i) {
+        std::vector<std::byte> bytes(elements * sizeof(T));
+        for (std::size_t i = 0; i < elements; ++i) {
             T element;
             if constexpr (std::is_arithmetic_v<T>) {
                 element = static_cast<T>(value(i));
@@ -170,12 +171,12 @@ std::int64_t reduced_value(const DataRule& rule, std::uint64_t index) {
     return result;
 }
 
-std::vector<std::byte> input_pattern(const DataRule& rule, int rank) {
-    return pattern_of(rule.type, [&](std::size_t i) { return input_value(rule, rank, i); });
+std::vector<std::byte> input_pattern(const DataRule& rule, int rank, std::uint64_t needed) {
+    return pattern_of(rule.type, needed, [&](std::size_t i) { return input_value(rule, rank, i); });
 }
 
-std::vector<std::byte> reduced_pattern(const DataRule& rule) {
-    return pattern_of(rule.type, [&](std::size_t i) { return reduced_value(rule, i); });
+std::vector<std::byte> reduced_pattern(const DataRule& rule, std::uint64_t needed) {
+    return pattern_of(rule.type, needed, [&](std::size_t i) { return reduced_value(rule, i); });
 }
 
 void write_pattern(const std::vector<std::byte>& pattern, std::size_t element, PatternPart part,

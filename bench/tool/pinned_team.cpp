@@ -13,14 +13,12 @@ void pin_to(int core) {
     pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
 
-/// Gives the core away now and then: it may be the one that somebody else needs to go on.
-void relax(unsigned& spins) {
-    constexpr unsigned patience = 20000;
-    if (++spins % patience == 0) {
-        std::this_thread::yield();
-    } else {
-        __builtin_ia32_pause();
-    }
+/// Never gives the core away: every thread has one of its own, and who yields waits for everybody
+/// else who wants it.
+void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
 }
 
 }  // namespace
@@ -48,7 +46,7 @@ PinnedTeam::~PinnedTeam() {
 void PinnedTeam::work(unsigned thread) {
     pin_to(cores_[thread]);
     for (unsigned seen = 0;; ++seen) {
-        for (unsigned spins = 0; started_.load(std::memory_order_acquire) == seen;) relax(spins);
+        while (started_.load(std::memory_order_acquire) == seen) relax();
         if (ended_) return;
         (*job_)(thread);
         done_.fetch_add(1, std::memory_order_release);
@@ -60,7 +58,7 @@ void PinnedTeam::run(const std::function<void(unsigned)>& job) {
     done_.store(0, std::memory_order_relaxed);
     started_.fetch_add(1, std::memory_order_release);
     job(0);
-    for (unsigned spins = 0; done_.load(std::memory_order_acquire) != size() - 1;) relax(spins);
+    while (done_.load(std::memory_order_acquire) != size() - 1) relax();
 }
 
 }  // namespace rondo::bench

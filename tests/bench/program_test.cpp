@@ -59,9 +59,9 @@ TEST_F(BenchProgram, EveryCollectiveIsRight) {
 }
 
 TEST_F(BenchProgram, EveryTypeAndOperatorIsRight) {
-    for (const char* ranks : {"2", "7", "20"}) {
+    for (const char* ranks : {"3", "20"}) {
         const BenchResult result =
-            bench(std::string("all_reduce -b 4K -e 4K -d all -o all --no-limit -g ") + ranks);
+            bench(std::string("all_reduce -b 1K -e 1K -d all -o all --no-limit -g ") + ranks);
         EXPECT_EQ(result.code, 0) << result.out << result.error;
         EXPECT_EQ(read_foreign_text(result.out).rows.size(), 12u * 6);
     }
