@@ -28,7 +28,8 @@ double factor_of(int rank);
 std::int64_t input_value(const DataRule& rule, int rank, std::uint64_t index);
 std::int64_t reduced_value(const DataRule& rule, std::uint64_t index);
 
-/// The first `pattern_elements` values as they lie in memory; fewer where no more than `needed` are.
+/// The first `pattern_elements` values as they lie in memory; fewer where no more than `needed`
+/// are.
 std::vector<std::byte> input_pattern(const DataRule& rule, int rank, std::uint64_t needed);
 std::vector<std::byte> reduced_pattern(const DataRule& rule, std::uint64_t needed);
 
