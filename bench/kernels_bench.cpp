@@ -7,8 +7,8 @@
 #include <memory>
 #include <new>
 
-#include "bench/hand_written.hpp"
 #include "bench/ratio_table.hpp"
+#include "bench/tool/memory_loops.hpp"
 #include "kernels/host/host_block.hpp"
 
 namespace rondo::bench {
@@ -84,18 +84,10 @@ void run_loop(benchmark::State& state, std::byte* arena, const Size& size, Eleme
     state.SetBytesProcessed(static_cast<std::int64_t>(size.total) * state.iterations());
 }
 
-HandWritten choose_hand_written(const Size& size, Stores stores) {
-    const bool streaming = stores == Stores::streaming;
-    if (size.sources == 2) {
-        return streaming ? hand_written<2, true>() : hand_written<2, false>();
-    }
-    return streaming ? hand_written<8, true>() : hand_written<8, false>();
-}
-
 void run_hand_written(benchmark::State& state, std::byte* arena, const Size& size) {
     const Spans spans(arena, size.sources, size.each());
-    const HandWritten sum = choose_hand_written(
-        size, HostBlock::choose_stores(step_of(spans, size, ElementType::f32), 4));
+    const Stores stores = HostBlock::choose_stores(step_of(spans, size, ElementType::f32), 4);
+    const SumOfMany sum = sum_of(size.sources, stores == Stores::streaming);
     for ([[maybe_unused]] auto iteration : state) {
         sum(reinterpret_cast<const float* const*>(spans.sources),
             static_cast<float*>(spans.destination[0]), size.each() / 4);
@@ -135,7 +127,7 @@ std::vector<Ratio> register_loops(std::byte* arena) {
     std::vector<Ratio> ratios;
     for (const Size& size : sizes) {
         const std::string float_name = name_of("sum_f32", size);
-        if (hand_written<2, false>() != nullptr) {
+        if (sum_of(2, false) != nullptr) {
             benchmark::RegisterBenchmark(name_of("hand_written_f32", size).c_str(),
                                          run_hand_written, arena, size);
             ratios.push_back({"f32 sum / hand-written with the same stores, " + size.text(),

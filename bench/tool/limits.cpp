@@ -1,0 +1,167 @@
+// The limits of a collective of virtual GPUs, which all live in one memory.
+#include "bench/tool/limits.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace rondo::bench {
+namespace {
+
+using LimitClock = std::chrono::steady_clock;
+
+const float* as_floats(const std::byte* bytes) {
+    return reinterpret_cast<const float*>(bytes);
+}
+float* as_floats(std::byte* bytes) {
+    return reinterpret_cast<float*>(bytes);
+}
+
+/// Bytes of other types may look like denormal floats, which are slow to add: here they count as 0.
+class NoDenormals {
+#if defined(__x86_64__)
+public:
+    NoDenormals() {
+        __builtin_ia32_ldmxcsr(before_ | 0x8040);
+    }
+    ~NoDenormals() {
+        __builtin_ia32_ldmxcsr(before_);
+    }
+    NoDenormals(const NoDenormals&) = delete;
+    NoDenormals& operator=(const NoDenormals&) = delete;
+
+private:
+    unsigned before_ = __builtin_ia32_stmxcsr();
+#endif
+};
+
+/// `thread` does elements begin to end of every piece of work.
+void do_share(const std::vector<FoldWork>& work, LoopStyle style, unsigned thread,
+              unsigned threads) {
+    constexpr std::size_t line = 64;  // floats; shares begin at whole cache lines
+    [[maybe_unused]] const NoDenormals no_denormals;
+    for (const FoldWork& fold_work : work) {
+        const auto border = [&](unsigned t) {
+            return t == threads ? fold_work.count : fold_work.count * t / threads / line * line;
+        };
+        fold({fold_work.sources.data(), fold_work.destinations.data(), fold_work.sources.size(),
+              fold_work.destinations.size()},
+             border(thread), border(thread + 1), style);
+    }
+}
+
+/// One fold from all sources to all destinations.
+FoldWork whole_fold(const Operands& operands, std::size_t floats) {
+    FoldWork work{.count = floats};
+    for (const std::byte* input : operands.inputs) work.sources.push_back(as_floats(input));
+    for (std::byte* output : operands.outputs) work.destinations.push_back(as_floats(output));
+    return work;
+}
+
+}  // namespace
+
+std::vector<FoldWork> folds_of(const Buffers& buffers, const Case& test) {
+    const Operands operands = operands_of(buffers, test);
+    const std::size_t part = test.shape.count * size_of(test.type) / sizeof(float);
+    const auto ranks = static_cast<std::size_t>(test.ranks);
+    const auto root = static_cast<std::size_t>(test.root);
+    FoldWork whole = whole_fold(operands, part);
+    std::vector<FoldWork> work;
+    switch (test.operation) {
+        case Operation::all_reduce:
+        case Operation::batch_reduce:
+            return {whole};
+        case Operation::reduce:
+            whole.destinations = {whole.destinations[root]};
+            return {whole};
+        case Operation::broadcast:
+            whole.sources = {whole.sources[root]};
+            if (test.in_place) whole.destinations.erase(whole.destinations.begin() + test.root);
+            return {whole};
+        case Operation::reduce_scatter:
+            for (std::size_t r = 0; r < ranks; ++r) {
+                FoldWork fold_work{.destinations = {whole.destinations[r]}, .count = part};
+                for (const float* source : whole.sources) {
+                    fold_work.sources.push_back(source + r * part);
+                }
+                work.push_back(std::move(fold_work));
+            }
+            return work;
+        case Operation::all_gather:
+            for (std::size_t r = 0; r < ranks; ++r) {
+                FoldWork fold_work{.sources = {whole.sources[r]}, .count = part};
+                for (std::size_t d = 0; d < ranks; ++d) {
+                    if (test.in_place && d == r) continue;
+                    fold_work.destinations.push_back(whole.destinations[d] + r * part);
+                }
+                work.push_back(std::move(fold_work));
+            }
+            return work;
+        case Operation::all_to_all:
+            for (std::size_t s = 0; s < ranks; ++s) {
+                for (std::size_t d = 0; d < ranks; ++d) {
+                    work.push_back(
+                        {{whole.sources[s] + d * part}, {whole.destinations[d] + s * part}, part});
+                }
+            }
+            return work;
+        case Operation::sendrecv:
+            for (std::size_t s = 0; s < ranks; ++s) {
+                work.push_back({{whole.sources[s]}, {whole.destinations[(s + 1) % ranks]}, part});
+            }
+            return work;
+    }
+    return work;
+}
+
+void FoldLimit::begin(const Case& test) {
+    work_ = work_of(test);
+    // The first passes warm up; the second ones count.
+    PinnedTeam team;
+    double best = 0;
+    for (const LoopStyle style : loop_styles()) {
+        time(team, style, 1);
+        const double seconds = std::min(time(team, style, 1), time(team, style, 1));
+        if (best == 0 || seconds < best) {
+            best = seconds;
+            style_ = style;
+        }
+    }
+}
+
+double FoldLimit::run(int warm_up, int iterations) {
+    PinnedTeam team;
+    time(team, style_, warm_up);
+    return time(team, style_, iterations);
+}
+
+double FoldLimit::time(PinnedTeam& team, LoopStyle style, int iterations) const {
+    const auto begin = LimitClock::now();
+    for (int i = 0; i < iterations; ++i) {
+        team.run([&](unsigned thread) { do_share(work_, style, thread, team.size()); });
+    }
+    const std::chrono::duration<double> taken = LimitClock::now() - begin;
+    return taken.count() / std::max(iterations, 1);
+}
+
+std::vector<FoldWork> HandWritten::work_of(const Case& test) const {
+    std::vector<FoldWork> work = folds_of(buffers_, test);
+    std::erase_if(work, [](const FoldWork& fold_work) { return fold_work.destinations.empty(); });
+    return work;
+}
+
+std::vector<FoldWork> ReadWriteLoop::work_of(const Case& test) const {
+    const Traffic traffic = least_traffic(test.operation, test.ranks,
+                                          static_cast<double>(test.shape.bytes), test.in_place);
+    const auto each = static_cast<std::size_t>(traffic.total() / 2 / test.ranks / sizeof(float));
+    // In place an all-reduce has half the working set.
+    const bool same_memory = test.in_place && test.operation == Operation::all_reduce;
+    std::vector<FoldWork> work;
+    for (int rank = 0; rank < test.ranks; ++rank) {
+        float* const to = as_floats(buffers_.receive(rank));
+        const float* const from = same_memory ? to : as_floats(buffers_.send(rank));
+        work.push_back({{from}, {to}, each});
+    }
+    return work;
+}
+
+}  // namespace rondo::bench
