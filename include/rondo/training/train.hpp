@@ -59,7 +59,8 @@ struct FederatedOptions {
     std::uint32_t local_epochs = 1;
     /// Stop a client's work after so many steps of a round; 0: don't.
     std::uint32_t local_steps = 0;
-    /// How samples are dealt out: sample i belongs to client owner(i). Empty: round robin.
+    /// How samples are dealt out: sample i belongs to client owner(i). Empty: in equal numbers, by
+    /// chance from the seed; in turn without TrainingOptions::shuffle.
     std::function<std::size_t(std::size_t sample)> owner = {};
     UpdateHook on_update = {};
 };

@@ -53,10 +53,16 @@ private:
         std::string failure;
     };
 
+    /// By chance, unless told otherwise: sorted data dealt in turn may give a client one class
+    /// only.
     void deal_samples() {
+        const std::vector<std::size_t> turns =
+            job_.options.shuffle ? permutation(job_.data.size(), Random(job_.options.seed, 0xdea1))
+                                 : epoch_order(job_.data.size(), false, 0, 0);
         for (std::size_t i = 0; i < job_.data.size(); ++i) {
-            const std::size_t client =
-                job_.options.federated.owner ? job_.options.federated.owner(i) : i % shards_.size();
+            const std::size_t client = job_.options.federated.owner
+                                           ? job_.options.federated.owner(i)
+                                           : turns[i] % shards_.size();
             if (client >= shards_.size()) {
                 throw InvalidArgument(fmt::format("sample {} belongs to client {}; there are {}", i,
                                                   client, shards_.size()));
