@@ -50,8 +50,8 @@ TrainingReport train_custom(const TrainingJob& job) {
 
 class LocalTrainer::State {
 public:
-    State(const Model& model, const DataSource& data, int device, const TrainingOptions& options)
-        : options(options), trainee(model, data, device, this->options) {}
+    State(const Model& model, const DataSource& data, int device, const TrainingOptions& wanted)
+        : options(wanted), trainee(model, data, device, options) {}
 
     TrainingOptions options;
     Trainee trainee;
