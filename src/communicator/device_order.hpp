@@ -1,0 +1,31 @@
+// Several communicators on one device: kernels that wait for other devices must all be resident, so
+// those that don't fit together run one after the other.
+#pragma once
+
+#include <vector>
+
+#include "communicator/machine.hpp"
+#include "cuda/event.hpp"
+#include "cuda/stream.hpp"
+
+namespace rondo::detail {
+
+/// One communicator's part of a list that all communicators of the process share. Thread safe.
+class DeviceOrder {
+public:
+    explicit DeviceOrder(const Machine& machine);
+    ~DeviceOrder();
+    DeviceOrder(const DeviceOrder&) = delete;
+    DeviceOrder& operator=(const DeviceOrder&) = delete;
+
+    /// A launch of so many blocks is about to enter the stream: it waits for the latest kernels of
+    /// other communicators on the device unless there is room for all of them.
+    void before_launch(StreamRef stream, unsigned blocks);
+    /// The launch is in the stream; `event` tells its end and lives as long as the communicator.
+    void after_launch(DeviceId device, unsigned blocks, EventRef event);
+
+private:
+    std::vector<std::pair<DeviceId, unsigned>> room_;  ///< blocks that fit on each device
+};
+
+}  // namespace rondo::detail
