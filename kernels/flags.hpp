@@ -31,9 +31,8 @@ RONDO_DEVICE bool has_reached(std::uint32_t seen, std::uint32_t wanted) {
 
 enum class WaitFailure : std::uint32_t { none, timed_out, aborted };
 
-/// Who waited for what, and got nothing. Lies in memory that the host reads while the kernel runs;
-/// one record per block, so that nobody competes for it. `reason` is stored last, with release
-/// order.
+/// Who waited for what in vain. Lies in memory that the host reads while the kernel runs; one
+/// record per block, so that nobody competes for it. `reason` is stored last, with release order.
 struct FailureRecord {
     std::uint32_t reason = 0;  ///< a WaitFailure
     std::int32_t device = 0;
@@ -58,22 +57,12 @@ struct WaitLimits {
     const std::uint32_t* abort = nullptr;  ///< ends all waits when it is not 0; may be null
     FailureRecord* records = nullptr;      ///< one per block of the launch; may be null
     std::int32_t device = 0;               ///< the device's number, for the record
-    /// In memory that only the block's threads share, 0 at first: when several of them fail, one
-    /// writes the record. Null where only one thread waits.
-    std::uint32_t* is_recorded = nullptr;
 };
 
-/// True for one of the threads that ask.
-RONDO_DEVICE bool is_first_to_record(const WaitLimits& limits) {
-    using Word = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_block>;
-    return limits.is_recorded == nullptr ||
-           Word(*limits.is_recorded).exchange(1, cuda::std::memory_order_relaxed) == 0;
-}
-
-/// Called by any thread of the block whose wait failed. `waited_ns` is how long it waited.
+/// Called by one thread of the block. `waited_ns` is how long it waited.
 RONDO_DEVICE void write_failure(const WaitLimits& limits, const FlagWait& wait, WaitFailure reason,
                                 std::uint32_t block, std::uint64_t waited_ns) {
-    if (limits.records == nullptr || !is_first_to_record(limits)) {
+    if (limits.records == nullptr) {
         return;
     }
     FailureRecord& record = limits.records[block];
@@ -109,7 +98,7 @@ RONDO_DEVICE WaitFailure poll_flag(const FlagWait& wait, const WaitLimits& limit
     return WaitFailure::none;
 }
 
-/// "device 3, block 0 waited 1.5 s for flag 7 (at 0x7f...) to reach 12; it is 11". Empty
+/// "device 3, block 0 waited 1.5 s in vain for flag 7 (at 0x7f...) to reach 12; it is 11". Empty
 /// when the record holds no failure. Safe to call while the kernel runs.
 std::string describe(const FailureRecord& record);
 

@@ -29,21 +29,20 @@ std::vector<DeviceId> all_devices() {
 
 cudaDeviceProp device_properties(DeviceId device) {
     cudaDeviceProp properties{};
-    check(cudaGetDeviceProperties(&properties, device.value()), "cudaGetDeviceProperties", device);
+    check(cudaGetDeviceProperties(&properties, device.value()), "cudaGetDeviceProperties");
     return properties;
 }
 
 int device_attribute(DeviceId device, cudaDeviceAttr attribute) {
     int value = 0;
-    check(cudaDeviceGetAttribute(&value, attribute, device.value()), "cudaDeviceGetAttribute",
-          device);
+    check(cudaDeviceGetAttribute(&value, attribute, device.value()), "cudaDeviceGetAttribute");
     return value;
 }
 
 std::string device_bus_id(DeviceId device) {
     std::array<char, 32> text{};
     check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), device.value()),
-          "cudaDeviceGetPCIBusId", device);
+          "cudaDeviceGetPCIBusId");
     return text.data();
 }
 

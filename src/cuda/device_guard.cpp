@@ -10,7 +10,7 @@ void detail::switch_device(DeviceId device) {
     const cudaError_t status = cudaSetDevice(device.value());
     if (status != cudaSuccess) [[unlikely]] {
         throw_cuda_error(status, "cudaSetDevice(" + std::to_string(device.value()) + ")",
-                         std::source_location::current(), device);
+                         std::source_location::current());
     }
     guarded_device = device.value();
 }
@@ -22,7 +22,7 @@ void DeviceGuard::begin() {
 
 void DeviceGuard::end() noexcept {
     if (detail::guarded_device != previous_) {
-        check_noexcept(cudaSetDevice(previous_), "cudaSetDevice", DeviceId(previous_));
+        check_noexcept(cudaSetDevice(previous_), "cudaSetDevice");
     }
     detail::guarded_device = outermost_ ? detail::no_guard : previous_;
 }

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "cuda/capture_mode.hpp"
 #include "cuda/check.hpp"
 #include "cuda/device_guard.hpp"
 
@@ -21,6 +20,13 @@ cudaEvent_t create_event(DeviceId device, const EventOptions& options) {
     return handle;
 }
 
+/// Events need no current device, so a failure must say whose event it was.
+[[noreturn]] void throw_event_error(cudaError_t status, const char* call, DeviceId device) {
+    throw_cuda_error(status,
+                     std::string(call) + " of an event of device " + std::to_string(device.value()),
+                     std::source_location::current());
+}
+
 }  // namespace
 
 void EventRef::record(StreamRef stream) const {
@@ -34,25 +40,27 @@ void EventRef::record(StreamRef stream) const {
 }
 
 bool EventRef::ready() const {
-    const RelaxedCaptureMode relaxed;
     const cudaError_t status = cudaEventQuery(handle_);
     if (status == cudaErrorNotReady) {
         static_cast<void>(cudaGetLastError());
         return false;
     }
-    check(status, "cudaEventQuery", device_);
+    if (status != cudaSuccess) [[unlikely]] {
+        throw_event_error(status, "cudaEventQuery", device_);
+    }
     return true;
 }
 
 void EventRef::synchronize() const {
-    const RelaxedCaptureMode relaxed;
-    check(cudaEventSynchronize(handle_), "cudaEventSynchronize", device_);
+    if (const cudaError_t status = cudaEventSynchronize(handle_); status != cudaSuccess)
+        [[unlikely]] {
+        throw_event_error(status, "cudaEventSynchronize", device_);
+    }
 }
 
 float elapsed_milliseconds(EventRef start, EventRef end) {
     float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, start.get(), end.get()), "cudaEventElapsedTime",
-          start.device());
+    check(cudaEventElapsedTime(&milliseconds, start.get(), end.get()), "cudaEventElapsedTime");
     return milliseconds;
 }
 
@@ -76,7 +84,7 @@ Event& Event::operator=(Event&& other) noexcept {
 
 void Event::destroy() noexcept {
     if (std::exchange(owns_, false)) {
-        check_noexcept(cudaEventDestroy(get()), "cudaEventDestroy", device());
+        check_noexcept(cudaEventDestroy(get()), "cudaEventDestroy");
     }
 }
 

@@ -25,15 +25,13 @@ void* allocate(Machine& machine, const Allocation& what) {
         throw ApiError{cudaErrorMemoryAllocation,
                        fmt::format("the host has no {} bytes left", what.bytes)};
     }
-    count_allocation(machine);
+    machine.allocations.fetch_add(1, std::memory_order_relaxed);
     return memory;
 }
 
 /// Device-side memory that counts against the limit.
 void* allocate_on(Machine& machine, Device& device, std::size_t bytes, MemoryKind kind) {
     if (bytes == 0) return nullptr;
-    may_synchronise(machine, device);
-    require_healthy(device);
     reserve_memory(device, bytes);
     try {
         return allocate(machine, {.bytes = bytes, .kind = kind, .device = device.index});
@@ -51,14 +49,11 @@ cudaError_t host_allocate(const char* function, void** pointer, std::size_t byte
                 "flags has unknown bits");
         Device& device = current_device(machine);
         forbid_capture(machine);
-        *pointer = nullptr;
-        if (bytes == 0) return cudaSuccess;
-        may_synchronise_all(machine);
-        require_healthy(device);
-        *pointer = allocate(machine, {.bytes = bytes,
-                                      .kind = MemoryKind::pinned,
-                                      .device = device.index,
-                                      .host_flags = flags | cudaHostAllocMapped});
+        *pointer = bytes == 0 ? nullptr
+                              : allocate(machine, {.bytes = bytes,
+                                                   .kind = MemoryKind::pinned,
+                                                   .device = device.index,
+                                                   .host_flags = flags | cudaHostAllocMapped});
         return cudaSuccess;
     });
 }
@@ -66,8 +61,14 @@ cudaError_t host_allocate(const char* function, void** pointer, std::size_t byte
 /// cudaFree may be called while kernels still use the memory: it waits for them, on the owning
 /// device or, in hostile mode, on all devices, as drivers do when peers have the memory mapped.
 void wait_before_free(Machine& machine, int device) {
-    may_synchronise_all(machine);
-    wait_for_device(machine, machine.device(device));
+    if (machine.options().hostile) {
+        for (int i = 0; i < machine.device_count(); ++i) {
+            if (machine.device(i).sticky_error.load() == cudaSuccess)
+                wait_for_device(machine, machine.device(i));
+        }
+    } else {
+        wait_for_device(machine, machine.device(device));
+    }
 }
 
 /// Whether kernels of the device could use the address.
@@ -130,18 +131,14 @@ cudaError_t CUDARTAPI cudaFree(void* pointer) {
             "devPtr was not returned by cudaMalloc, or was freed before");
         wait_before_free(machine, found->device);
         if (found->kind == MemoryKind::pool) {
-            note_effect(CallEffect::frees);
-            {
-                std::scoped_lock lock(machine.scheduler().mutex());
-                machine.release_pool_memory(pointer);
-            }
-            machine.memory().give_back_detached();
+            std::scoped_lock lock(machine.scheduler().mutex());
+            machine.release_pool_memory(pointer);
             return cudaSuccess;
         }
         require(machine.memory().release(pointer).has_value(),
                 "devPtr was freed by another thread at the same time");
         machine.device(found->device).memory_used -= found->bytes;
-        count_free(machine);
+        machine.frees.fetch_add(1, std::memory_order_relaxed);
         return cudaSuccess;
     });
 }
@@ -163,14 +160,13 @@ cudaError_t CUDARTAPI cudaFreeHost(void* pointer) {
         require(found && found->kind == MemoryKind::pinned &&
                     found->begin == reinterpret_cast<std::uintptr_t>(pointer),
                 "ptr was not returned by cudaMallocHost or cudaHostAlloc, or was freed before");
-        note_effect(CallEffect::may_synchronise);
         for (int i = 0; i < machine.device_count(); ++i) {
             if (machine.device(i).sticky_error.load() == cudaSuccess)
                 wait_for_device(machine, machine.device(i));
         }
         require(machine.memory().release(pointer).has_value(),
                 "ptr was freed by another thread at the same time");
-        count_free(machine);
+        machine.frees.fetch_add(1, std::memory_order_relaxed);
         return cudaSuccess;
     });
 }
@@ -183,8 +179,6 @@ cudaError_t CUDARTAPI cudaHostRegister(void* pointer, size_t bytes, unsigned int
                 "flags has unknown bits");
         Device& device = current_device(machine);
         forbid_capture(machine);
-        may_synchronise_all(machine);
-        require_healthy(device);
         const Allocation range{.begin = reinterpret_cast<std::uintptr_t>(pointer),
                                .bytes = bytes,
                                .kind = MemoryKind::registered,
@@ -194,7 +188,7 @@ cudaError_t CUDARTAPI cudaHostRegister(void* pointer, size_t bytes, unsigned int
             throw ApiError{cudaErrorHostMemoryAlreadyRegistered,
                            "part of the range is registered or allocated by CUDA already"};
         }
-        count_allocation(machine);
+        machine.allocations.fetch_add(1, std::memory_order_relaxed);
         return cudaSuccess;
     });
 }
@@ -208,9 +202,8 @@ cudaError_t CUDARTAPI cudaHostUnregister(void* pointer) {
             throw ApiError{cudaErrorHostMemoryNotRegistered,
                            "ptr is not the base of a registered range"};
         }
-        may_synchronise_all(machine);
         machine.memory().release(pointer);
-        count_free(machine);
+        machine.frees.fetch_add(1, std::memory_order_relaxed);
         return cudaSuccess;
     });
 }

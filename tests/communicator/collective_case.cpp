@@ -10,7 +10,6 @@
 #include "tests/communicator/exact_data.hpp"
 #include "tests/communicator/with_element.hpp"
 #include "tests/kernels/reference.hpp"
-#include "tests/schedule/problems.hpp"
 
 namespace rondo::test {
 namespace {
@@ -43,46 +42,22 @@ Part own_part(const CollectiveCase& wanted, std::uint32_t rank) {
     return {begin, wanted.counts[rank]};
 }
 
-/// all_to_all: elements from one rank to another.
-std::uint64_t pair_count(const CollectiveCase& wanted, std::uint32_t from, std::uint32_t to) {
-    if (!wanted.uneven) return wanted.count;
-    return (from + 2 * to) % 4 == 1 ? 0 : wanted.count / (1 + (from + to) % 3) + from % 2;
-}
-
-/// all_to_all: what a rank sends each, or receives from each.
-std::vector<std::uint64_t> pair_counts(const CollectiveCase& wanted, std::uint32_t rank,
-                                       bool sends) {
-    std::vector<std::uint64_t> counts;
-    for (std::uint32_t peer = 0; peer < wanted.counts.size(); ++peer) {
-        counts.push_back(sends ? pair_count(wanted, rank, peer) : pair_count(wanted, peer, rank));
-    }
-    return counts;
-}
-
-std::uint64_t sum_of(const std::vector<std::uint64_t>& counts) {
-    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-}
-
-/// Elements of the whole message; of an all_to_all at least what any rank sends or receives.
+/// Elements of the whole message.
 std::uint64_t total(const CollectiveCase& wanted) {
-    if (wanted.collective == Collective::all_to_all) {
-        return (wanted.count + 1) * wanted.counts.size();
-    }
-    return has_owners(wanted.collective) ? sum_of(wanted.counts) : wanted.count;
+    const bool has_parts = wanted.collective == Collective::all_gather ||
+                           wanted.collective == Collective::reduce_scatter;
+    return has_parts ? std::accumulate(wanted.counts.begin(), wanted.counts.end(), std::uint64_t{0})
+                     : wanted.count;
 }
 
 Part input_part(const CollectiveCase& wanted, std::uint32_t rank) {
     switch (wanted.collective) {
         case Collective::all_gather:
-        case Collective::gather:
             return own_part(wanted, rank);
         case Collective::reduce_scatter:
             return {0, total(wanted)};
         case Collective::broadcast:
-        case Collective::scatter:
-            return {0, rank == wanted.root ? total(wanted) : 0};
-        case Collective::all_to_all:
-            return {0, sum_of(pair_counts(wanted, rank, true))};
+            return {0, rank == wanted.root ? wanted.count : 0};
         default:
             return {0, wanted.count};
     }
@@ -93,13 +68,9 @@ Part output_part(const CollectiveCase& wanted, std::uint32_t rank) {
         case Collective::all_gather:
             return {0, total(wanted)};
         case Collective::reduce_scatter:
-        case Collective::scatter:
             return own_part(wanted, rank);
         case Collective::reduce:
-        case Collective::gather:
-            return {0, rank == wanted.root ? total(wanted) : 0};
-        case Collective::all_to_all:
-            return {0, sum_of(pair_counts(wanted, rank, false))};
+            return {0, rank == wanted.root ? wanted.count : 0};
         default:
             return {0, wanted.count};
     }
@@ -155,10 +126,6 @@ CaseRunner::~CaseRunner() = default;
 void CaseRunner::prepare(CollectiveCase& wanted) {
     const auto ranks = static_cast<std::uint32_t>(communicator_.size());
     wanted.counts.assign(ranks, wanted.count);
-    // The others are either not in place, or at the root only.
-    wanted.in_place = wanted.in_place && (!has_owners(wanted.collective) ||
-                                          wanted.collective == Collective::all_gather ||
-                                          wanted.collective == Collective::reduce_scatter);
     if (wanted.uneven) {
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
             wanted.counts[rank] = rank % 3 == 1 ? 0 : wanted.count / (rank + 1) + rank;
@@ -212,18 +179,9 @@ void CaseRunner::prepare(CollectiveCase& wanted) {
         std::vector<std::byte> result;
         if (reduces(wanted.collective)) {
             result = reduced(output);
-        } else if (wanted.collective == Collective::broadcast ||
-                   wanted.collective == Collective::scatter) {
+        } else if (wanted.collective == Collective::broadcast) {
             result = elements_of(wanted.root, output);
-        } else if (wanted.collective == Collective::all_to_all) {
-            for (std::uint32_t from = 0; from < ranks; ++from) {
-                const std::vector<std::uint64_t> sent = pair_counts(wanted, from, true);
-                const auto begin =
-                    std::accumulate(sent.begin(), sent.begin() + rank, std::uint64_t{0});
-                const std::vector<std::byte> part = elements_of(from, {begin, sent[rank]});
-                result.insert(result.end(), part.begin(), part.end());
-            }
-        } else if (output.count != 0) {
+        } else {
             for (std::uint32_t owner = 0; owner < ranks; ++owner) {
                 const std::vector<std::byte> part = elements_of(owner, own_part(wanted, owner));
                 result.insert(result.end(), part.begin(), part.end());
@@ -233,12 +191,6 @@ void CaseRunner::prepare(CollectiveCase& wanted) {
                   expected.begin() +
                       static_cast<std::ptrdiff_t>(guard + wanted.offset + output_shift * element));
     }
-}
-
-bool applies(const Strategy& strategy, Collective collective) {
-    const MachineView machine(2);
-    return try_build({.machine = machine, .collective = collective, .strategy = strategy})
-        .has_value();
 }
 
 std::vector<Work> CaseRunner::enqueue(const CollectiveCase& wanted) {
@@ -276,19 +228,6 @@ std::vector<Work> CaseRunner::enqueue(const CollectiveCase& wanted) {
                                ? handle.reduce_scatter(wanted.op, in, out, std::span(wanted.counts),
                                                        options)
                                : handle.reduce_scatter(wanted.op, in, out, wanted.count, options);
-                case Collective::all_to_all:
-                    return wanted.uneven
-                               ? handle.all_to_all(in, out, pair_counts(wanted, rank, true),
-                                                   pair_counts(wanted, rank, false), options)
-                               : handle.all_to_all(in, out, wanted.count, options);
-                case Collective::gather:
-                    return wanted.uneven
-                               ? handle.gather(in, out, std::span(wanted.counts), root, options)
-                               : handle.gather(in, out, wanted.count, root, options);
-                case Collective::scatter:
-                    return wanted.uneven
-                               ? handle.scatter(in, out, std::span(wanted.counts), root, options)
-                               : handle.scatter(in, out, wanted.count, root, options);
                 default:
                     return wanted.uneven
                                ? handle.all_gather(in, out, std::span(wanted.counts), options)

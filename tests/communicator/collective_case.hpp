@@ -56,7 +56,4 @@ private:
     std::unique_ptr<Buffers> buffers_;
 };
 
-/// Whether the strategy does the collective at all.
-bool applies(const Strategy& strategy, Collective collective);
-
 }  // namespace rondo::test

@@ -22,18 +22,21 @@ PerReplica<float> numbers_on(const std::vector<int>& devices, std::size_t count)
     return PerReplica<float>(std::move(tensors));
 }
 
+/// Over NVLink or XGMI where these join all.
 void expect_exact(const Topology& topology, const std::vector<int>& gpus) {
-    const Planner planner(topology, {.gpus = gpus});
-    const auto plan =
-        planner.plan({.count = 256 << 20, .element_bytes = 1, .strategy = Strategy::forest()});
-    EXPECT_EQ(verify(plan->schedule).problem, "");
+    RoutingOptions routing{.gpus = gpus, .fabric_only = true};
+    routing.fabric_only = Planner(topology, routing).bound({.bytes = 1}) != 0;
+    const Planner planner(topology, routing);
+    const Task task{.bytes = 256 << 20};
+    const Schedule schedule =
+        planner.schedule(task, planner.choose(task, Strategy::forest()).chosen());
+    EXPECT_EQ(verify(schedule).problem, "");
 
     CommunicatorOptions options{.devices = gpus, .timeout = std::chrono::seconds(60)};
     options.tuning.slot_bytes = 256;  // so that a small message has several chunks
-    options.scratch_bytes = 4 << 20;
     Communicator comm = Communicator::create(options);
-    const std::uint32_t number = comm.add_schedule(plan->schedule);
-    const PerReplica<float> value = numbers_on(gpus, plan->schedule.unit_shares.size() * 200 + 1);
+    const std::uint32_t number = comm.add_schedule(schedule);
+    const PerReplica<float> value = numbers_on(gpus, schedule.unit_shares.size() * 200 + 1);
     const std::vector<float> sum = sum_of(value);
     comm.all_reduce(ReduceOp::sum, value, {.schedule = number}).wait();
     for (const Tensor<float>& tensor : value) EXPECT_EQ(values_of(tensor), sum);

@@ -17,8 +17,7 @@ CudaGpu read_gpu(DeviceId device) {
                 .name = properties.name,
                 .compute_major = properties.major,
                 .compute_minor = properties.minor,
-                .memory_bytes = properties.totalGlobalMem,
-                .integrated = properties.integrated != 0};
+                .memory_bytes = properties.totalGlobalMem};
     std::ranges::transform(gpu.bus_id, gpu.bus_id.begin(),
                            [](unsigned char c) { return std::tolower(c); });
     return gpu;

@@ -13,12 +13,12 @@ struct PlanReport {
     std::vector<int> gpus;
     std::string links;
     std::string model;
-    Request request;
+    Task task;
     double bound = 0;  ///< bytes per second; 0: nothing limits it
-    Plan plan;
+    Choice choice;
 
-    double algbw(const PlanCandidate& candidate) const {
-        return static_cast<double>(request.bytes()) / candidate.seconds;
+    double algbw(const Candidate& candidate) const {
+        return static_cast<double>(task.bytes) / candidate.seconds;
     }
 };
 

@@ -164,13 +164,5 @@ TEST_F(TopoProgram, FullDisksAreNoticed) {
     EXPECT_EQ(topo("convert host /dev/full --format json").code, 1);
 }
 
-TEST_F(TopoProgram, VersionAndUnknownCommands) {
-    EXPECT_THAT(topo("--version").out, ::testing::HasSubstr("rondo-topo "));
-    const Result unknown = topo("foo");
-    EXPECT_EQ(unknown.code, 2);
-    EXPECT_THAT(unknown.error, ::testing::HasSubstr("unknown command 'foo'"));
-    EXPECT_THAT(unknown.error, ::testing::HasSubstr("plan"));
-}
-
 }  // namespace
 }  // namespace rondo::testing
