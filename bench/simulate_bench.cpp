@@ -1,7 +1,7 @@
-// How much of the exact bound an all_reduce reaches in simulation, by strategy: every preset, and
-// every allocation of 3 to 8 GPUs of a DGX-1V; how long a choice takes and how good it is. Prints
-// tables; takes minutes. What was chosen is run to its last chunk, each event for itself, so that
-// no table rests on what the choice leaves out.
+// How much of the exact bound each collective reaches in simulation: every preset, and every
+// allocation of 3 to 8 GPUs of a DGX-1V; how long plans take. Prints tables for docs/simulator.md;
+// takes minutes. What was chosen is run to its last chunk, each event for itself, so that no table
+// rests on what the planner leaves out.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -18,190 +18,171 @@ namespace {
 
 using namespace rondo;
 
-constexpr std::uint64_t sizes[] = {256ull << 20, 1024ull << 20};
+constexpr std::uint64_t mebibyte = 1 << 20;
+constexpr Collective collectives[] = {Collective::all_reduce, Collective::reduce_scatter,
+                                      Collective::all_gather, Collective::broadcast,
+                                      Collective::reduce,     Collective::all_to_all};
 
-/// Every chunk, every event.
-double exact_seconds(const Planner& planner, const Task& task, const Candidate& candidate) {
-    return simulate(planner.schedule(task, candidate),
-                    planner.routing_for(task, candidate.strategy),
-                    {.bytes = task.bytes,
-                     .slot_bytes = candidate.cutting.slot_bytes,
-                     .most_chunks = UINT32_MAX,
-                     .coarseness = 0})
-        .seconds;
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-double share(const Planner& planner, const Strategy& strategy, std::uint64_t bytes) {
-    const Task task{.bytes = bytes};
-    try {
-        const Choice choice = planner.choose(task, strategy);
-        return static_cast<double>(bytes) / exact_seconds(planner, task, choice.chosen()) /
-               planner.bound(task);
-    } catch (const Error&) {
-        return 0;
-    }
-}
-
-void print_presets() {
-    fmt::print("share of the bound      256 MiB: forest  ring  hierarchical   1 GiB: forest\n");
-    for (const std::string& name : preset_names()) {
-        const Topology topology = load_topology(name);
-        const Planner planner(topology, {});
-        const Strategy hierarchical = Strategy::hierarchical_copy(2 * planner.ranks());
-        fmt::print("  {:<22} {:16.3f} {:5.3f} {:13.3f} {:15.3f}\n", name,
-                   share(planner, Strategy::forest(), sizes[0]),
-                   share(planner, Strategy::ring(), sizes[0]),
-                   share(planner, hierarchical, sizes[0]),
-                   share(planner, Strategy::forest(), sizes[1]));
-    }
-}
-
-struct Summary {
-    double sum = 0;
-    double worst = 1e300;
-    int count = 0;
-
-    void add(double value) {
-        sum += value;
-        worst = std::min(worst, value);
-        ++count;
-    }
-    std::string text() const { return fmt::format("{:.3f} ({:.3f})", sum / count, worst); }
+struct Result {
+    double share = 0;
+    double milliseconds = 0;  ///< of the first plan
+    std::string text;
 };
 
-/// NVLink alone where it joins the GPUs, else all links.
-void print_subsets() {
-    const Topology topology = load_topology("dgx1_v100");
-    Summary forest[2];
-    Summary ring;
-    Summary hierarchical;
-    int reached[2] = {0, 0};
-    for (unsigned mask = 0; mask < 256; ++mask) {
-        if (std::popcount(mask) < 3) continue;
-        RoutingOptions options;
-        for (int gpu = 0; gpu < 8; ++gpu) {
-            if (mask >> gpu & 1) options.gpus.push_back(gpu);
-        }
-        options.fabric_only = true;
-        if (Planner(topology, options).bound({.bytes = 1}) == 0) options.fabric_only = false;
-        const Planner planner(topology, options);
-        for (int i = 0; i < 2; ++i) {
-            const double value = share(planner, Strategy::forest(), sizes[i]);
-            forest[i].add(value);
-            reached[i] += value >= (i == 0 ? 0.90 : 0.95) ? 1 : 0;
-        }
-        // Rings and hierarchies may use PCI where NVLink does not lead; the bound is the forest's.
-        RoutingOptions any = options;
-        any.fabric_only = false;
-        const Planner with_pci(topology, any);
-        const Task task{.bytes = sizes[0]};
-        const double bound = planner.bound(task);
-        for (const auto& [strategy, summary] :
-             {std::pair{Strategy::ring(), &ring},
-              {Strategy::hierarchical_copy(2 * planner.ranks()), &hierarchical}}) {
-            const double seconds = with_pci.choose(task, strategy).chosen().seconds;
-            summary->add(static_cast<double>(task.bytes) / seconds / bound);
-        }
-    }
-    fmt::print("\nDGX-1V, {} allocations of 3 to 8 GPUs: mean (worst) share of the bound\n",
-               ring.count);
-    fmt::print("  forest 256 MiB  {}, {} of them >= 0.90\n", forest[0].text(), reached[0]);
-    fmt::print("  forest 1 GiB    {}, {} of them >= 0.95\n", forest[1].text(), reached[1]);
-    fmt::print("  ring 256 MiB    {}\n", ring.text());
-    fmt::print("  hierarchical    {}\n", hierarchical.text());
+Request request_of(Collective collective, std::uint64_t bytes, const Strategy& strategy) {
+    return {.collective = collective, .count = bytes, .destinations = {}, .strategy = strategy};
 }
 
-constexpr Collective collectives[] = {Collective::all_reduce, Collective::reduce,
-                                      Collective::broadcast, Collective::reduce_scatter,
-                                      Collective::all_gather};
+Result measure(const Planner& planner, const Request& wanted, bool exact) {
+    Request request = wanted;
+    // As nccl-tests counts: what a rank sends.
+    if (request.collective == Collective::all_to_all) request.count *= planner.ranks();
+    if (request.collective == Collective::reduce) request.destinations = {request.root};
+    const double bound = planner.bound(request);
+    const auto start = Clock::now();
+    Result result;
+    try {
+        const auto plan = planner.plan(request);
+        result.milliseconds = milliseconds_since(start);
+        SimulationOptions options;
+        if (exact) options.most_chunks = UINT32_MAX;
+        if (exact && planner.ranks() <= 16) options.coarseness = 0;
+        const double seconds = planner.simulate(*plan, request, options).seconds;
+        result.share = bound == 0 ? 0 : static_cast<double>(request.bytes()) / seconds / bound;
+        result.text = fmt::format("{} x{} {}K", to_string(plan->strategy), plan->partition.replicas,
+                                  plan->partition.slot_bytes >> 10);
+    } catch (const Error& error) {
+        result.text = error.what();
+    }
+    return result;
+}
 
-/// Of one choice, when nothing is known yet but the trees.
-void print_times() {
-    fmt::print("\ntime of a choice, milliseconds: trees, then the slowest of 1 KiB to 1 GiB\n");
-    for (const std::string& name : preset_names()) {
-        const Topology topology = load_topology(name);
-        if (topology.gpu_count() > 16) continue;
-        RoutingOptions options{.fabric_only = true};
-        if (!Routing(topology, options).joins_all()) options.fabric_only = false;
-        std::string text;
+void print_presets(const std::vector<std::string>& presets, const Strategy& strategy,
+                   const PlannerOptions& options, bool exact, bool detailed) {
+    fmt::print("| share of the bound, 256 MiB / 1 GiB |");
+    for (const Collective collective : collectives) fmt::print(" {} |", to_string(collective));
+    fmt::print("\n|---|---|---|---|---|---|\n");
+    for (const std::string& name : presets) {
+        const Planner planner(load_topology(name), options);
+        fmt::print("| {} |", name);
+        std::string details;
         for (const Collective collective : collectives) {
-            double trees = 0;
-            double slowest = 0;
-            for (std::uint64_t bytes = 1 << 10; bytes <= 1 << 30; bytes *= 16) {
-                const Planner planner(topology, options);
-                const auto begin = std::chrono::steady_clock::now();
-                planner.bound({.collective = collective});
-                const auto middle = std::chrono::steady_clock::now();
-                planner.choose({.collective = collective, .bytes = bytes});
-                const auto end = std::chrono::steady_clock::now();
-                using Milliseconds = std::chrono::duration<double, std::milli>;
-                trees = std::max(trees, Milliseconds(middle - begin).count());
-                slowest = std::max(slowest, Milliseconds(end - middle).count());
-            }
-            text += fmt::format("  {} {:.1f} + {:.1f}", to_string(collective), trees, slowest);
+            const Result small =
+                measure(planner, request_of(collective, 256 * mebibyte, strategy), exact);
+            const Result large =
+                measure(planner, request_of(collective, 1024 * mebibyte, strategy), exact);
+            fmt::print(" {:.3f} / {:.3f} |", small.share, large.share);
+            details += fmt::format("    {:<15} {:<32} {:7.1f} ms   {:<32} {:7.1f} ms\n",
+                                   to_string(collective), small.text, small.milliseconds,
+                                   large.text, large.milliseconds);
+            std::fflush(stdout);
         }
-        fmt::print("  {:<18}{}\n", name, text);
-    }
-}
-
-/// How much slower the choice for a size's class is than the best candidate for the very size.
-double regret(const Planner& planner, const Task& task) {
-    Task of_class = task;
-    of_class.bytes = size_class(task.bytes);
-    const double chosen = planner.simulate(task, planner.choose(of_class).chosen()).seconds;
-    double best = 1e300;
-    for (const Candidate& candidate : planner.choose(task, true).candidates) {
-        if (candidate.problem.empty()) best = std::min(best, candidate.seconds);
-    }
-    return chosen / best;
-}
-
-void print_regrets() {
-    fmt::print(
-        "\nchoice / best candidate, the worst of 1 KiB to 1 GiB (at most 1.02 is promised)\n");
-    for (const std::string& name : preset_names()) {
-        const Topology topology = load_topology(name);
-        const Planner planner(topology, {});
-        // Large machines take long.
-        const bool large = topology.gpu_count() > 32;
-        std::string text;
-        for (const Collective collective : collectives) {
-            if (large && collective != Collective::all_reduce) continue;
-            double worst = 0;
-            for (std::uint64_t bytes = 1 << 10; bytes <= 1 << 30; bytes *= large ? 32 : 4) {
-                for (const std::uint64_t size : {bytes, bytes + bytes / 3}) {
-                    if (size > 1 << 30) continue;
-                    worst =
-                        std::max(worst, regret(planner, {.collective = collective, .bytes = size}));
-                }
-            }
-            text += fmt::format("  {} {:.4f}", to_string(collective), worst);
-        }
-        fmt::print("  {:<18}{}\n", name, text);
+        fmt::print("\n{}", detailed ? details : "");
         std::fflush(stdout);
+    }
+}
+
+/// NVLink alone where it joins the GPUs, else all links.
+void print_subsets(const Strategy& strategy, bool exact) {
+    const Topology topology = load_topology("dgx1_v100");
+    fmt::print("\nDGX-1V, allocations of 3 to 8 GPUs: mean (worst) share of the bound\n\n");
+    fmt::print("| | 256 MiB | 1 GiB |\n|---|---|---|\n");
+    for (const Collective collective : collectives) {
+        double sum[2] = {0, 0};
+        double worst[2] = {1e300, 1e300};
+        int count = 0;
+        for (unsigned mask = 0; mask < 256; ++mask) {
+            if (std::popcount(mask) < 3) continue;
+            PlannerOptions options{.fabric_only = true};
+            for (int gpu = 0; gpu < 8; ++gpu) {
+                if (mask >> gpu & 1) options.gpus.push_back(gpu);
+            }
+            options.fabric_only = Planner(topology, options).bound({.count = 1}) != 0;
+            const Planner planner(topology, options);
+            ++count;
+            for (int i = 0; i < 2; ++i) {
+                const std::uint64_t bytes = (i == 0 ? 256 : 1024) * mebibyte;
+                const double share =
+                    measure(planner, request_of(collective, bytes, strategy), exact).share;
+                sum[i] += share;
+                worst[i] = std::min(worst[i], share);
+            }
+        }
+        fmt::print("| {}, {} allocations | {:.3f} ({:.3f}) | {:.3f} ({:.3f}) |\n",
+                   to_string(collective), count, sum[0] / count, worst[0], sum[1] / count,
+                   worst[1]);
+        std::fflush(stdout);
+    }
+}
+
+/// Of one plan, when nothing is known yet but the trees.
+void print_times(const std::vector<std::string>& presets) {
+    fmt::print("\n| milliseconds per plan: trees, then mean and slowest of 1 KiB to 1 GiB |");
+    for (const Collective collective : collectives) fmt::print(" {} |", to_string(collective));
+    fmt::print("\n|---|---|---|---|---|---|\n");
+    for (const std::string& name : presets) {
+        fmt::print("| {} |", name);
+        const Topology topology = load_topology(name);
+        for (const Collective collective : collectives) {
+            const Planner planner(topology, {});
+            const auto start = Clock::now();
+            planner.bound({.collective = collective});
+            const double trees = milliseconds_since(start);
+            double slowest = 0;
+            double sum = 0;
+            int count = 0;
+            for (std::uint64_t bytes = 1 << 10; bytes <= 1 << 30; bytes *= 4) {
+                const double time =
+                    measure(planner, request_of(collective, bytes, {}), false).milliseconds;
+                slowest = std::max(slowest, time);
+                sum += time;
+                ++count;
+            }
+            fmt::print(" {:.1f}, {:.1f}, {:.1f} |", trees, sum / count, slowest);
+            std::fflush(stdout);
+        }
+        fmt::print("\n");
     }
 }
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-    CLI::App app(
-        "Simulates all_reduce on machines that are not there (no number here is measured, but the\n"
-        "times of choices are). Tables: presets (share of the exact bound), times (of a choice),\n"
-        "allocations (3 to 8 GPUs of a DGX-1V), regrets (the choice against the best candidate).");
-    std::vector<std::string> tables{"presets", "times", "allocations", "regrets"};
-    app.add_option("tables", tables, "which ones; all take a minute or two")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"presets", "times", "allocations", "regrets"}));
+int main(int argc, char** argv) {
+    CLI::App app("Shares of the bound in simulation");
+    std::vector<std::string> presets;
+    std::string strategy = "automatic";
+    bool exact = false;
+    bool detailed = false;
+    bool subsets = false;
+    bool times = false;
+    app.add_option("presets", presets, "presets; all");
+    app.add_option("--strategy", strategy, "instead of automatic");
+    PlannerOptions options;
+    std::uint64_t scratch = options.scratch_bytes >> 20;
+    app.add_option("--scratch", scratch, "MiB per rank")->capture_default_str();
+    app.add_flag("--exact", exact, "run every chunk and every event");
+    app.add_flag("--details", detailed, "what was chosen, and how long that took");
+    app.add_flag("--subsets", subsets, "all allocations of a DGX-1V instead");
+    app.add_flag("--times", times, "how long plans take instead");
     CLI11_PARSE(app, argc, argv);
-    for (const std::string& table : tables) {
-        if (table == "presets") print_presets();
-        if (table == "times") print_times();
-        if (table == "allocations") print_subsets();
-        if (table == "regrets") print_regrets();
+    try {
+        if (presets.empty()) presets = preset_names();
+        if (subsets) {
+            print_subsets(parse_strategy(strategy), exact);
+        } else if (times) {
+            print_times(presets);
+        } else {
+            options.scratch_bytes = scratch << 20;
+            print_presets(presets, parse_strategy(strategy), options, exact, detailed);
+        }
+    } catch (const Error& error) {
+        fmt::print(stderr, "simulate_bench: {}\n", error.what());
+        return 1;
     }
-    return 0;
-} catch (const std::exception& error) {
-    fmt::print(stderr, "simulate_bench: {}\n", error.what());
-    return 1;
 }

@@ -26,10 +26,25 @@ if(EXISTS "${RONDO_CUDA_INCLUDE}/cccl")
   string(APPEND rondo_pkgconfig_cuda_flags " -I\"\${cuda_include}/cccl\"")
 endif()
 
+# Debug information is most of what the build makes; users have no use for it, and who debugs Rondo has the build folder.
+option(RONDO_INSTALL_DEBUG_INFO "Install libraries and programs with the debug information that they were built with" OFF)
+
+# rondo_strip_installed(target folder): strips what was installed of `target` into `folder` below the prefix.
+function(rondo_strip_installed target folder)
+  if(RONDO_INSTALL_DEBUG_INFO OR NOT CMAKE_STRIP)
+    return()
+  endif()
+  install(CODE "
+    set(folder \"${folder}\")
+    cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\" NORMALIZE)
+    execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-unneeded \"\$ENV{DESTDIR}\${folder}/$<TARGET_FILE_NAME:${target}>\")")
+endfunction()
+
 # rondo_install_library(target component description libraries-of-pkg-config)
 function(rondo_install_library target component description libraries)
   get_target_property(name ${target} OUTPUT_NAME)
   install(TARGETS ${target} EXPORT rondo_${component} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  rondo_strip_installed(${target} "${CMAKE_INSTALL_LIBDIR}")
   install(EXPORT rondo_${component} NAMESPACE rondo:: FILE rondo_${component}.cmake DESTINATION "${rondo_package_dir}")
   configure_file("${rondo_package_templates}/rondo.pc.in" "${PROJECT_BINARY_DIR}/package/${name}.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/package/${name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
@@ -38,4 +53,7 @@ endfunction()
 rondo_install_library(rondo_shared_vgpu vgpu "${PROJECT_DESCRIPTION}; on virtual GPUs" "")
 if(TARGET rondo_shared)
   rondo_install_library(rondo_shared cuda "${PROJECT_DESCRIPTION}" "-L\"${rondo_cudart_folder}\" -l:${rondo_cudart_file}")
+endif()
+if(TARGET rondo-topo)
+  rondo_strip_installed(rondo-topo "${CMAKE_INSTALL_BINDIR}")
 endif()

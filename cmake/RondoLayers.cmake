@@ -2,14 +2,14 @@
 
 # Bottom up. Each line: layer | its folders or files | what its targets are called.
 set(RONDO_LAYERS
-  "base|src/base|rondo_base"
-  "graph|topology/graph,topology/presets,include/rondo/error.hpp,include/rondo/export.hpp,include/rondo/types.hpp|rondo_graph(_[a-z0-9_]+)?"
+  "base|src/base,include/rondo/error.hpp,include/rondo/export.hpp|rondo_base"
+  "graph|topology/graph,topology/presets,include/rondo/types.hpp|rondo_graph(_[a-z0-9_]+)?"
   "vgpu|src/vgpu,include/vgpu|rondo_vgpu(_[a-z0-9_]+)?"
   "cuda|src/cuda,include/rondo/cuda_error.hpp|rondo_cuda"
   "kernels|kernels|rondo_kernels(_[a-z0-9_]+)?"
   "schedule|src/schedule,include/rondo/schedule.hpp|rondo_schedule"
   "topology|topology|rondo_topology(_[a-z0-9_]+)?"
-  "strategy|src/strategy,include/rondo/strategy.hpp|rondo_strategy"
+  "strategy|src/strategy,include/rondo/strategy.hpp,include/rondo/tuning.hpp|rondo_strategy"
   "communicator|src/communicator,include/rondo|rondo_communicator(_device)?"
   "tool|topology/tool|rondo_tool"
   "training|src/training,include/rondo/training|rondo_training(_[a-z0-9_]+)?"

@@ -12,6 +12,10 @@
 #   RUNTIME cuda adds the label gpu; where NVIDIA's runtime is not there, the program is left out with a message.
 #   VARIANTS registers the same program again: hostile as <name>.hostile with VGPU_HOSTILE=1 (label hostile), seeds as
 #   <name>.seed1 ... with VGPU_SEED=1 ... RONDO_SEEDS (label seeds). The label `schedules` implies VARIANTS seeds.
+#
+# rondo_add_gpu_twin(test [TIMEOUT seconds])
+#   The objects of a test that calls nothing of vgpu's own, linked once more, with device code on NVIDIA's runtime, as gpu_<test>
+#   (label gpu). Skipped where there are not two GPUs. Does nothing without nvcc.
 find_package(GTest REQUIRED)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)  # here, so that every folder sees it
@@ -109,6 +113,19 @@ function(rondo_add_test name)
       message(FATAL_ERROR "${name}: unknown variant '${variant}'; known are hostile and seeds")
     endif()
   endforeach()
+endfunction()
+
+function(rondo_add_gpu_twin test)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TIMEOUT" "")
+  rondo_reject_unparsed(rondo_add_gpu_twin ${test} "${ARG_UNPARSED_ARGUMENTS}")
+  if(NOT RONDO_HAVE_NVCC)
+    return()
+  endif()
+  get_target_property(links ${test} LINK_LIBRARIES)
+  list(REMOVE_ITEM links rondo_flags rondo_vgpu rondo_test_main GTest::gmock Threads::Threads)
+  list(TRANSFORM links REPLACE "^(rondo_communicator|rondo_kernels)$" "\\1_device")
+  rondo_add_test(gpu_${test} SOURCES "$<TARGET_OBJECTS:${test}>" "${PROJECT_SOURCE_DIR}/tests/support/gpu_environment.cpp"
+    LINKS ${links} RUNTIME cuda TIMEOUT "${ARG_TIMEOUT}")
 endfunction()
 
 # One CTest entry for `target`, with what rondo_add_test was told (ARG_*) and what the variant adds.

@@ -39,8 +39,13 @@ public:
     /// True when the flag was reached; then all threads see what its writer saw. Otherwise the
     /// record is written.
     RONDO_DEVICE bool wait(const FlagWait& wait, const WaitLimits& limits) const {
-        const bool failed = thread_rank() == 0 && !poll(wait, limits);
-        return __syncthreads_or(failed) == 0;
+        std::uint64_t waited_ns = 0;
+        const WaitFailure failure =
+            thread_rank() == 0 ? poll(wait, limits, waited_ns) : WaitFailure::none;
+        if (failure != WaitFailure::none) {
+            write_failure(limits, wait, failure, index(), waited_ns);
+        }
+        return __syncthreads_or(failure != WaitFailure::none) == 0;
     }
 
     /// The calling thread's own writes become visible with the flag; no other thread takes part.
@@ -52,11 +57,18 @@ public:
     template <class FlagOf>
     RONDO_DEVICE bool wait_all(std::uint32_t count, FlagOf flag_of,
                                const WaitLimits& limits) const {
+        std::uint64_t waited_ns = 0;
         bool failed = false;
         for (std::uint32_t i = thread_rank(); i < count && !failed; i += size()) {
-            failed = !poll(flag_of(i), limits);
+            failed = poll(flag_of(i), limits, waited_ns) != WaitFailure::none;
         }
-        return __syncthreads_or(failed) == 0;
+        if (__syncthreads_or(failed) == 0) {
+            return true;
+        }
+        if (thread_rank() == 0) {
+            write_first_failure(limits, count, flag_of, index(), waited_ns);
+        }
+        return false;
     }
 
     /// True for all threads when it is for one. Also a sync().
@@ -66,14 +78,10 @@ public:
     RONDO_DEVICE void expect_access(const void*, std::size_t) const {}
 
 private:
-    RONDO_DEVICE bool poll(const FlagWait& wait, const WaitLimits& limits) const {
-        std::uint64_t waited_ns = 0;
-        const WaitFailure failure = poll_flag(
+    RONDO_DEVICE static WaitFailure poll(const FlagWait& wait, const WaitLimits& limits,
+                                         std::uint64_t& waited_ns) {
+        return poll_flag(
             wait, limits, [] { return global_timer_ns(); }, [] {}, waited_ns);
-        if (failure != WaitFailure::none) {
-            write_failure(limits, wait, failure, index(), waited_ns);
-        }
-        return failure == WaitFailure::none;
     }
 
     RONDO_DEVICE static std::uint64_t global_timer_ns() {

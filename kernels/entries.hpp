@@ -21,7 +21,7 @@ RONDO_KERNEL reduce_kernel(ReduceArguments arguments) {
 
 template <ElementType type, ReduceOp op>
 RONDO_KERNEL program_kernel(ProgramArguments arguments) {
-    RONDO_SHARED SharedStep shared[2];
+    RONDO_SHARED SharedProgram shared;
     KernelBlock block;
     program_body<type, op>(block, arguments, shared);
 }

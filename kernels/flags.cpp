@@ -13,7 +13,7 @@ std::string describe(const FailureRecord& record) {
     const char* const ending =
         reason == WaitFailure::aborted ? "the call was aborted" : "the deadline passed";
     return fmt::format(
-        "device {}, block {} waited {:.3f} ms in vain for flag {} (at {:#x}) to reach {}: it was "
+        "device {}, block {} waited {:.3f} ms for flag {} (at {:#x}) to reach {}: it was "
         "{} when {}",
         record.device, record.block, static_cast<double>(record.waited_ns) / 1e6,
         record.flag_number, record.flag_address, record.wanted, record.seen, ending);

@@ -31,8 +31,9 @@ RONDO_DEVICE bool has_reached(std::uint32_t seen, std::uint32_t wanted) {
 
 enum class WaitFailure : std::uint32_t { none, timed_out, aborted };
 
-/// Who waited for what in vain. Lies in memory that the host reads while the kernel runs; one
-/// record per block, so that nobody competes for it. `reason` is stored last, with release order.
+/// Who waited for what, and got nothing. Lies in memory that the host reads while the kernel runs;
+/// one record per block, so that nobody competes for it. `reason` is stored last, with release
+/// order.
 struct FailureRecord {
     std::uint32_t reason = 0;  ///< a WaitFailure
     std::int32_t device = 0;
@@ -76,6 +77,24 @@ RONDO_DEVICE void write_failure(const WaitLimits& limits, const FlagWait& wait, 
     store_release(&record.reason, static_cast<std::uint32_t>(reason));
 }
 
+/// Several threads of the block waited, each for flags of its own, and some in vain: one thread
+/// records the first flag that is missing. When all have come meanwhile, it is the last.
+template <class FlagOf>
+RONDO_DEVICE void write_first_failure(const WaitLimits& limits, std::uint32_t count, FlagOf flag_of,
+                                      std::uint32_t block, std::uint64_t waited_ns) {
+    std::uint32_t missing = 0;
+    while (missing + 1 < count) {
+        const FlagWait wait = flag_of(missing);
+        if (!has_reached(load_acquire(wait.flag), wait.wanted)) {
+            break;
+        }
+        ++missing;
+    }
+    const bool aborted = limits.abort != nullptr && load_acquire(limits.abort) != 0;
+    write_failure(limits, flag_of(missing), aborted ? WaitFailure::aborted : WaitFailure::timed_out,
+                  block, aborted || waited_ns > limits.timeout_ns ? waited_ns : limits.timeout_ns);
+}
+
 /// Spins until the flag is reached or a limit is; for executors whose threads may spin. `now` gives
 /// nanoseconds, `pause` lets others run.
 template <class Now, class Pause>
@@ -98,7 +117,7 @@ RONDO_DEVICE WaitFailure poll_flag(const FlagWait& wait, const WaitLimits& limit
     return WaitFailure::none;
 }
 
-/// "device 3, block 0 waited 1.5 s in vain for flag 7 (at 0x7f...) to reach 12; it is 11". Empty
+/// "device 3, block 0 waited 1.5 s for flag 7 (at 0x7f...) to reach 12; it is 11". Empty
 /// when the record holds no failure. Safe to call while the kernel runs.
 std::string describe(const FailureRecord& record);
 

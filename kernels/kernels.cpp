@@ -87,7 +87,7 @@ std::uint64_t argument_bits(ElementType type, double value) {
         return std::array<Convert, sizeof...(i)>{&factor_bits<FactorType<all_element_types[i]>>...};
     }
     (std::make_index_sequence<all_element_types.size()>{});
-    to_string(type);  // throws for a number that is no type
+    require_valid(type);
     return converters[static_cast<std::size_t>(type)](value);
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernels/platform.hpp"
 #if !defined(__CUDACC__)
+#include "kernels/host/loops.hpp"
 #include "vgpu/kernel.hpp"
 #endif
 
@@ -19,6 +20,7 @@ const void* publish([[maybe_unused]] const std::string& name) {
     static const std::string lasting_name = name;
     static constexpr std::size_t argument_bytes = sizeof(Arguments);
     static const bool registered = [entry] {
+        chosen_isa();  // throws when RONDO_ISA is wrong: here, not in every block
         vgpu::register_kernel(
             entry,
             {.name = lasting_name.c_str(),

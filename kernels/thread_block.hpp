@@ -61,18 +61,30 @@ public:
     /// True when the flag was reached; then all threads see what its writer saw. Otherwise the
     /// record is written.
     bool wait(const FlagWait& wait, const WaitLimits& limits) const {
-        return !any(rank_ == 0 && !poll(wait, limits));
+        std::uint64_t waited_ns = 0;
+        const WaitFailure failure = rank_ == 0 ? poll(wait, limits, waited_ns) : WaitFailure::none;
+        if (failure != WaitFailure::none) {
+            write_failure(limits, wait, failure, index_, waited_ns);
+        }
+        return !any(failure != WaitFailure::none);
     }
 
     void post(std::uint32_t* flag, std::uint32_t value) const { store_release(flag, value); }
 
     template <class FlagOf>
     bool wait_all(std::uint32_t count, FlagOf flag_of, const WaitLimits& limits) const {
+        std::uint64_t waited_ns = 0;
         bool failed = false;
         for (std::uint32_t i = rank_; i < count && !failed; i += size()) {
-            failed = !poll(flag_of(i), limits);
+            failed = poll(flag_of(i), limits, waited_ns) != WaitFailure::none;
         }
-        return !any(failed);
+        if (!any(failed)) {
+            return true;
+        }
+        if (rank_ == 0) {
+            write_first_failure(limits, count, flag_of, index_, waited_ns);
+        }
+        return false;
     }
 
     bool any(bool value) const {
@@ -92,14 +104,9 @@ public:
     void expect_access(const void*, std::size_t) const {}
 
 private:
-    bool poll(const FlagWait& wait, const WaitLimits& limits) const {
-        std::uint64_t waited_ns = 0;
-        const WaitFailure failure =
-            poll_flag(wait, limits, now_ns, std::this_thread::yield, waited_ns);
-        if (failure != WaitFailure::none) {
-            write_failure(limits, wait, failure, index_, waited_ns);
-        }
-        return failure == WaitFailure::none;
+    static WaitFailure poll(const FlagWait& wait, const WaitLimits& limits,
+                            std::uint64_t& waited_ns) {
+        return poll_flag(wait, limits, now_ns, std::this_thread::yield, waited_ns);
     }
 
     static std::uint64_t now_ns() {

@@ -41,7 +41,7 @@ rondo::Communicator make_communicator(const Request& request) {
     std::iota(devices.begin(), devices.end(), 0);
     return rondo::Communicator::create({.devices = devices,
                                         .strategy = rondo::parse_strategy(request.strategy),
-                                        .tuning = {.lanes = request.blocks}});
+                                        .tuning = {.replicas = request.blocks}});
 }
 
 Tensors allocate(const rondo::Communicator& comm, std::size_t count) {

@@ -5,10 +5,12 @@
 #include <gloo/alltoall.h>
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
+#include <gloo/gather.h>
 #include <gloo/math.h>
 #include <gloo/reduce.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/file_store.h>
+#include <gloo/scatter.h>
 #include <gloo/transport/tcp/device.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -138,6 +140,30 @@ private:
                     options.setInput(from, all);
                     options.setOutput(to, all);
                     gloo::alltoall(options);
+                };
+                return;
+            case PeerOperation::gather:
+                if (in_place) throw std::runtime_error("Gloo has no gather in place");
+                call_ = [=, this] {
+                    gloo::GatherOptions options(context_);
+                    options.setInput(from, count);
+                    if (rank() == root) options.setOutput(to, all);
+                    options.setRoot(root);
+                    gloo::gather(options);
+                };
+                return;
+            case PeerOperation::scatter:
+                if (in_place) throw std::runtime_error("Gloo has no scatter in place");
+                call_ = [=, this] {
+                    gloo::ScatterOptions options(context_);
+                    if (rank() == root) {
+                        std::vector<T*> parts;
+                        for (int r = 0; r < ranks(); ++r) parts.push_back(from + r * count);
+                        options.setInputs(parts, count);
+                    }
+                    options.setOutput(to, count);
+                    options.setRoot(root);
+                    gloo::scatter(options);
                 };
                 return;
             default:

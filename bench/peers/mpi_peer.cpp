@@ -108,6 +108,15 @@ public:
             case PeerOperation::all_to_all:
                 MPI_Alltoall(from, count_, type_, output_, count_, type_, all);
                 return;
+            case PeerOperation::gather:
+                MPI_Gather(in_place && rank_ != root ? output_ : from, count_, type_, output_,
+                           count_, type_, root, all);
+                return;
+            case PeerOperation::scatter:
+                MPI_Scatter(in_place ? output_ : input_, count_, type_,
+                            in_place && rank_ == root ? MPI_IN_PLACE : output_, count_, type_, root,
+                            all);
+                return;
             case PeerOperation::sendrecv:
                 MPI_Sendrecv(input_, count_, type_, (rank_ + 1) % ranks_, 0, output_, count_, type_,
                              (rank_ + ranks_ - 1) % ranks_, 0, all, MPI_STATUS_IGNORE);

@@ -23,6 +23,8 @@ enum class PeerOperation : std::uint32_t {
     reduce_scatter,
     all_gather,
     all_to_all,
+    gather,
+    scatter,
     sendrecv
 };
 

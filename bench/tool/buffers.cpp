@@ -14,14 +14,16 @@ std::uint64_t part_bytes(const Case& test) {
 
 /// Elements of a rank's input.
 std::uint64_t input_count(const Case& test) {
-    const bool all_parts =
-        test.operation == Operation::reduce_scatter || test.operation == Operation::all_to_all;
+    const bool all_parts = test.operation == Operation::reduce_scatter ||
+                           test.operation == Operation::all_to_all ||
+                           test.operation == Operation::scatter;
     return test.shape.count * static_cast<std::uint64_t>(all_parts ? test.ranks : 1);
 }
 
 std::uint64_t output_bytes(const Case& test) {
-    const bool all_parts =
-        test.operation == Operation::all_gather || test.operation == Operation::all_to_all;
+    const bool all_parts = test.operation == Operation::all_gather ||
+                           test.operation == Operation::all_to_all ||
+                           test.operation == Operation::gather;
     return part_bytes(test) * static_cast<std::uint64_t>(all_parts ? test.ranks : 1);
 }
 
@@ -54,18 +56,17 @@ public:
                 return wrong_part(rank, 0, static_cast<std::size_t>(test_.root), 0);
             case Operation::reduce_scatter:
                 return wrong_part(rank, 0, 0, own * count);
+            case Operation::scatter:
+                return wrong_part(rank, 0, static_cast<std::size_t>(test_.root), own * count);
             case Operation::sendrecv:
                 return wrong_part(
                     rank, 0, static_cast<std::size_t>((rank + test_.ranks - 1) % test_.ranks), 0);
+            case Operation::gather:
+                return rank == test_.root ? wrong_parts(rank, 0) : 0;
             case Operation::all_gather:
-            case Operation::all_to_all: {
-                const bool all = test_.operation == Operation::all_to_all;
-                std::int64_t sum = 0;
-                for (std::size_t part = 0; part < patterns_.size(); ++part) {
-                    sum += wrong_part(rank, part, part, all ? own * count : 0);
-                }
-                return sum;
-            }
+                return wrong_parts(rank, 0);
+            case Operation::all_to_all:
+                return wrong_parts(rank, own * count);
             case Operation::all_reduce:
             case Operation::batch_reduce:
                 break;
@@ -74,6 +75,16 @@ public:
     }
 
 private:
+    /// All parts of the output of `rank`, each against its sender's pattern from element `first`
+    /// on.
+    std::int64_t wrong_parts(int rank, std::uint64_t first) const {
+        std::int64_t sum = 0;
+        for (std::size_t part = 0; part < patterns_.size(); ++part) {
+            sum += wrong_part(rank, part, part, first);
+        }
+        return sum;
+    }
+
     /// Part `part` of the output of `rank` against a pattern from element `first` on.
     std::int64_t wrong_part(int rank, std::size_t part, std::size_t pattern,
                             std::uint64_t first) const {
@@ -125,8 +136,11 @@ Operands operands_of(const Buffers& buffers, const Case& test) {
         const std::size_t own_part = static_cast<std::size_t>(rank) * part_bytes(test);
         std::byte* input = test.in_place ? buffers.receive(rank) : buffers.send(rank);
         std::byte* output = buffers.receive(rank);
-        if (test.in_place && test.operation == Operation::all_gather) input += own_part;
-        if (test.in_place && test.operation == Operation::reduce_scatter) output += own_part;
+        using enum Operation;
+        const bool gathers = test.operation == all_gather || test.operation == gather;
+        const bool scatters = test.operation == reduce_scatter || test.operation == scatter;
+        if (test.in_place && gathers) input += own_part;
+        if (test.in_place && scatters) output += own_part;
         operands.inputs.push_back(input);
         operands.outputs.push_back(output);
     }

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <set>
 
+#include "base/markup.hpp"
 #include "bench/tool/sizes.hpp"
 
 namespace rondo::bench {
@@ -92,11 +93,11 @@ public:
         const Axis x(*xs_.begin(), *xs_.rbegin(), true, left_edge, chart_width - right_edge);
         const Axis y(low_, high_, text_.log_y, chart_height - bottom_edge, top_edge);
         write("<figure class=\"chart\" id=\"{}\"><figcaption>{}</figcaption>\n", text_.id,
-              html_escaped(text_.title));
+              escaped_markup(text_.title));
         write(
             "<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" tabindex=\"0\" aria-label=\"{}. Left "
             "and right arrow keys read the values.\">\n",
-            chart_width, chart_height, html_escaped(text_.title));
+            chart_width, chart_height, escaped_markup(text_.title));
         draw_y_axis(y);
         draw_x_axis(x);
         write("<line class=\"cursor\" x1=\"-9\" x2=\"-9\" y1=\"{}\" y2=\"{}\"/>\n", top_edge,
@@ -107,7 +108,7 @@ public:
             write(
                 "<span class=\"{}\"><svg viewBox=\"0 0 26 10\" aria-hidden=\"true\"><path "
                 "class=\"line\" d=\"M1 5H25\"/></svg>{}</span>",
-                line.css_class, html_escaped(line.name));
+                line.css_class, escaped_markup(line.name));
         }
         write("</div>\n<p class=\"readout\" aria-live=\"polite\"></p></figure>\n");
         return out_;
@@ -131,7 +132,7 @@ private:
         write(
             "<text class=\"unit\" transform=\"translate(13 {}) rotate(-90)\" "
             "text-anchor=\"middle\">{}</text>\n",
-            (top_edge + chart_height - bottom_edge) / 2, html_escaped(text_.y_unit));
+            (top_edge + chart_height - bottom_edge) / 2, escaped_markup(text_.y_unit));
     }
 
     void draw_x_axis(const Axis& x) {
@@ -154,7 +155,7 @@ private:
 
     void draw_line(const Series& line, const Axis& x, const Axis& y) {
         write("<g class=\"{}\" data-name=\"{}\"><path class=\"line\" d=\"", line.css_class,
-              html_escaped(line.name));
+              escaped_markup(line.name));
         const char* letter = "M";
         for (const auto& [at, value] : line.points) {
             write("{}{:.1f} {:.1f}", letter, x.place(at), y.place(value));
@@ -165,9 +166,9 @@ private:
             write(
                 "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.2\" data-x=\"{}\" data-y=\"{}\">"
                 "<title>{}, {}: {:.4g} {}</title></circle>",
-                x.place(at), y.place(value), at, value, html_escaped(line.name),
+                x.place(at), y.place(value), at, value, escaped_markup(line.name),
                 text_.x_is_bytes ? bytes_text(at) : fmt::format("{:g} GPUs", at), value,
-                html_escaped(text_.y_unit));
+                escaped_markup(text_.y_unit));
         }
         write("</g>\n");
     }
@@ -180,29 +181,6 @@ private:
 };
 
 }  // namespace
-
-std::string html_escaped(const std::string& text) {
-    std::string result;
-    for (const char c : text) {
-        switch (c) {
-            case '<':
-                result += "&lt;";
-                break;
-            case '>':
-                result += "&gt;";
-                break;
-            case '&':
-                result += "&amp;";
-                break;
-            case '"':
-                result += "&quot;";
-                break;
-            default:
-                result += c;
-        }
-    }
-    return result;
-}
 
 std::string line_chart(const ChartText& text, const std::vector<Series>& series) {
     const bool empty =

@@ -27,7 +27,4 @@ struct ChartText {
 /// points.
 std::string line_chart(const ChartText& text, const std::vector<Series>& series);
 
-/// For text and attributes of HTML.
-std::string html_escaped(const std::string& text);
-
 }  // namespace rondo::bench

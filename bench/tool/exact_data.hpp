@@ -1,8 +1,9 @@
 // Data whose reduction has one exact result, in any order and in every element type.
 //
 // Values are small whole numbers, chosen so that no partial result needs more digits than the type
-// has. They depend on rank and index and repeat after a prime number of elements, so that a part
-// that ends up in the wrong place is noticed; a short pattern describes any length.
+// has (exact_rule.hpp). They depend on rank and index and repeat after a prime number of
+// elements, so that a part that ends up in the wrong place is noticed; a short pattern describes
+// any length.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +26,8 @@ inline constexpr std::size_t pattern_elements = 16381;  ///< a prime
 double factor_of(int rank);
 
 /// The input of `rank` at `index`, and the reduction of all. Exact in the rule's type.
-std::int64_t input_value(const DataRule& rule, int rank, std::uint64_t index);
-std::int64_t reduced_value(const DataRule& rule, std::uint64_t index);
+double input_value(const DataRule& rule, int rank, std::uint64_t index);
+double reduced_value(const DataRule& rule, std::uint64_t index);
 
 /// The first `pattern_elements` values as they lie in memory; fewer where no more than `needed`
 /// are.

@@ -21,6 +21,11 @@ std::optional<Collective> collective_of(Operation operation) {
         case Operation::all_gather:
             return Collective::all_gather;
         case Operation::all_to_all:
+            return Collective::all_to_all;
+        case Operation::gather:
+            return Collective::gather;
+        case Operation::scatter:
+            return Collective::scatter;
         case Operation::sendrecv:
             break;
     }

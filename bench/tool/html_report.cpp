@@ -9,19 +9,15 @@
 #include <map>
 #include <set>
 
+#include "base/markup.hpp"
 #include "bench/tool/charts.hpp"
 #include "bench/tool/html_style.hpp"
 #include "bench/tool/json_output.hpp"
+#include "bench/tool/report_lines.hpp"
 #include "bench/tool/text_table.hpp"
 
 namespace rondo::bench {
 namespace {
-
-enum class Place { out_of_place, in_place };
-
-const std::optional<Half>& half_at(const Row& row, Place place) {
-    return place == Place::out_of_place ? row.out_of_place : row.in_place;
-}
 
 bool has_half(const Report& report, Place place) {
     return std::ranges::any_of(report.rows,
@@ -37,116 +33,6 @@ std::string embedded_json(const Report& report) {
     return json;
 }
 
-/// What a line of the charts is called: the strategy, with operator and type where several ran.
-std::string line_name(const Report& report, const Row& row) {
-    const Row& first = report.rows.front();
-    std::string name = "Rondo " + row.asked;
-    if (row.asked == "automatic") name = "Rondo";
-    const auto differs = [&](auto member) {
-        return std::ranges::any_of(report.rows,
-                                   [&](const Row& r) { return r.*member != first.*member; });
-    };
-    if (differs(&Row::type)) name += " " + row.type;
-    if (differs(&Row::op)) name += " " + row.op;
-    if (differs(&Row::root)) name += fmt::format(" root {}", row.root);
-    return name;
-}
-
-/// A strategy has the same colour in every chart; where it has several lines, the others take what
-/// is free.
-int colour_of(const std::string& name, std::set<int>& taken) {
-    constexpr const char* strategies[] = {"direct",      "ring",         "tree",
-                                          "centralized", "hierarchical", "forest"};
-    int colour = 0;
-    for (int i = 0; i < 6; ++i) {
-        if (name.find(strategies[i]) != std::string::npos) colour = i + 1;
-    }
-    for (int tries = 0; tries < 8 && taken.contains(colour); ++tries) colour = (colour + 1) % 8;
-    taken.insert(colour);
-    return colour;
-}
-
-/// Lines in the order in which they are first met.
-class LineSet {
-public:
-    /// Lines of peers look different from Rondo's own.
-    void add_peer(const std::string& name, double x, double y) {
-        peers_.insert(name);
-        add(name, x, y);
-    }
-    void add(const std::string& name, double x, double y) {
-        if (!(x > 0) || !(y > 0)) return;
-        auto found = std::ranges::find(lines_, name, &Series::name);
-        if (found == lines_.end()) {
-            lines_.push_back({name, ""});
-            found = std::prev(lines_.end());
-        }
-        if (found->points.empty() || found->points.back().first < x)
-            found->points.emplace_back(x, y);
-    }
-    std::vector<Series> take() {
-        std::set<int> taken;
-        std::size_t peer = 0;
-        for (Series& line : lines_) {
-            if (line.name == "limit") {
-                line.css_class = "limit";
-            } else if (peers_.contains(line.name)) {
-                line.css_class = fmt::format("p{}", peer++ % 4);
-            } else {
-                line.css_class = fmt::format("s{}", colour_of(line.name, taken));
-            }
-        }
-        return std::move(lines_);
-    }
-
-private:
-    std::vector<Series> lines_;
-    std::set<std::string> peers_;
-};
-
-/// `value` makes a y of a time in microseconds and a size.
-template <class Value>
-std::vector<Series> lines_of(const Report& report, Place place, Value value) {
-    LineSet lines;
-    for (const Row& row : report.rows) {
-        const std::optional<Half>& half = half_at(row, place);
-        if (!half) continue;
-        const auto size = static_cast<double>(row.size);
-        lines.add(line_name(report, row), size, value(half->us.median, size));
-    }
-    for (const Row& row : report.rows) {
-        const std::optional<Half>& half = half_at(row, place);
-        if (!half) continue;
-        const auto size = static_cast<double>(row.size);
-        for (const PeerTime& peer : half->peers) {
-            if (peer.from_log && report.header.virtual_gpus) continue;
-            lines.add_peer(peer.name, size, value(peer.us.median, size));
-        }
-        lines.add("limit", size, value(half->limit_us(), size));
-    }
-    return lines.take();
-}
-
-/// Simulated times, and saved logs of real machines beside them.
-std::vector<Series> simulated_lines(const Report& report) {
-    LineSet lines;
-    for (const Row& row : report.rows) {
-        lines.add(line_name(report, row) + ", simulated", static_cast<double>(row.size),
-                  row.simulated_us);
-    }
-    for (const Row& row : report.rows) {
-        for (const Half* half : halves_of(row)) {
-            for (const PeerTime& peer : half->peers) {
-                if (peer.from_log) {
-                    lines.add_peer(peer.name + ", measured there", static_cast<double>(row.size),
-                                   peer.us.median);
-                }
-            }
-        }
-    }
-    return lines.take();
-}
-
 class HtmlReport {
 public:
     explicit HtmlReport(const Report& report) : report_(report) {}
@@ -160,12 +46,12 @@ public:
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
             "name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>Rondo: "
             "{}</title>\n<style>{}</style></head>\n<body>\n<header><h1>Rondo: {}</h1>\n",
-            html_escaped(title), report_style, html_escaped(title));
+            escaped_markup(title), report_style, escaped_markup(title));
         write("<p class=\"verdict{}\">{}</p>\n", report_.wrong() > 0 ? " bad" : "",
-              html_escaped(report_.verdict));
+              escaped_markup(report_.verdict));
         write(
             "<p class=\"soft\">{} on {}, rondo-bench {}. Medians of {} interleaved rounds.{}</p>\n",
-            header.end_time, html_escaped(header.host), header.version, header.rounds,
+            header.end_time, escaped_markup(header.host), header.version, header.rounds,
             header.virtual_gpus
                 ? " Times are measured on virtual GPUs, which are this machine's processor: they "
                   "say how good the software is, not how fast a GPU is."
@@ -239,7 +125,7 @@ private:
             "limit</th>",
             report_.rows.size() <= 24 ? " open" : "", id);
         for (const std::string& peer : report_.peers) {
-            write("<th>{} µs</th><th>speed-up</th>", html_escaped(peer));
+            write("<th>{} µs</th><th>speed-up</th>", escaped_markup(peer));
         }
         write("</tr></thead>\n<tbody>\n");
         for (const Row& row : report_.rows) {
@@ -251,8 +137,8 @@ private:
     void table_row(const Row& row, const Half& half) {
         write("<tr data-size=\"{}\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td>", row.size,
               bytes_text(static_cast<double>(row.size)), row.type, row.op,
-              html_escaped(row.asked == row.strategy ? row.strategy
-                                                     : row.asked + ": " + row.strategy));
+              escaped_markup(row.asked == row.strategy ? row.strategy
+                                                       : row.asked + ": " + row.strategy));
         write("<td data-us=\"{}\">{}</td><td>{} – {}</td>", half.us.median,
               fitted(half.us.median, 8), fitted(half.us.low, 8), fitted(half.us.high, 8));
         write("<td data-algbw=\"{}\">{:.2f}</td><td data-busbw=\"{}\">{:.2f}</td>", half.alg_bw,
@@ -286,7 +172,7 @@ private:
             "class=\"soft\">What the simulator predicts for the machine {}. These are no "
             "measurements; saved logs of real machines stand beside them.</p>\n<div "
             "class=\"charts\">{}</div></section>\n",
-            html_escaped(report_.header.topology), chart);
+            escaped_markup(report_.header.topology), chart);
     }
 
     // ---- choice maps: size x strategy
@@ -335,12 +221,12 @@ private:
         write(
             "<h3>{}</h3><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
             "aria-label=\"{}\"><table id=\"{}\"><thead><tr><th>strategy</th>",
-            html_escaped(title), html_escaped(title), id);
+            escaped_markup(title), escaped_markup(title), id);
         for (const auto& [size, us] : best)
             write("<th>{}</th>", bytes_text(static_cast<double>(size)));
         write("</tr></thead><tbody>\n");
         for (const auto& [strategy, cells] : map) {
-            write("<tr><td>{}</td>", html_escaped(strategy));
+            write("<tr><td>{}</td>", escaped_markup(strategy));
             for (const auto& [size, us] : best) {
                 const auto cell = cells.find(size);
                 if (cell == cells.end()) {
@@ -397,7 +283,7 @@ private:
                   bytes_text(static_cast<double>(point.bytes)));
             if (!point.left_out.empty()) {
                 write("<td class=\"text\" colspan=\"4\">{}</td></tr>\n",
-                      html_escaped(point.left_out));
+                      escaped_markup(point.left_out));
                 continue;
             }
             write("<td>{:.2f}</td><td data-us=\"{}\">{}</td><td>{}</td><td>{}</td></tr>\n",
@@ -422,7 +308,7 @@ private:
             write(
                 "<tr><td>{}</td><td>{}</td><td>{}</td><td>{:.2f}</td><td>{:.2f}</td><td>{:.3f}"
                 "</td></tr>\n",
-                html_escaped(call.strategy), call.ranks,
+                escaped_markup(call.strategy), call.ranks,
                 bytes_text(static_cast<double>(call.bytes)), call.create_ms, call.first_ms,
                 call.second_ms);
         }
@@ -442,21 +328,21 @@ private:
             "<section aria-labelledby=\"machine\"><h2 id=\"machine\">Machine and run</h2><div "
             "class=\"scroll\"><table><tbody>\n");
         for (const auto& [key, value] : report_.header.machine) {
-            write("<tr><td>{}</td><td class=\"text\">{}</td></tr>\n", html_escaped(key),
-                  html_escaped(value));
+            write("<tr><td>{}</td><td class=\"text\">{}</td></tr>\n", escaped_markup(key),
+                  escaped_markup(value));
         }
         if (!report_.header.devices.empty()) {
             write("<tr><td>GPUs</td><td class=\"text\">{} × {}</td></tr>\n", report_.header.ranks(),
-                  html_escaped(report_.header.devices.front().name));
+                  escaped_markup(report_.header.devices.front().name));
         }
         write(
             "<tr><td>command</td><td "
             "class=\"text\"><code>{}</code></td></tr></tbody></table></div>\n",
-            html_escaped(fmt::format("{}", fmt::join(report_.header.arguments, " "))));
+            escaped_markup(fmt::format("{}", fmt::join(report_.header.arguments, " "))));
         for (const std::string& note : report_.notes)
-            write("<p>Note: {}</p>\n", html_escaped(note));
+            write("<p>Note: {}</p>\n", escaped_markup(note));
         for (const std::string& error : report_.errors) {
-            write("<p class=\"bad-cell\">Error: {}</p>\n", html_escaped(error));
+            write("<p class=\"bad-cell\">Error: {}</p>\n", escaped_markup(error));
         }
         write("</section>\n");
     }

@@ -96,6 +96,18 @@ std::vector<FoldWork> folds_of(const Buffers& buffers, const Case& test) {
                 work.push_back(std::move(fold_work));
             }
             return work;
+        case Operation::gather:
+        case Operation::scatter:
+            for (std::size_t r = 0; r < ranks; ++r) {
+                if (test.in_place && r == root) continue;
+                const bool gathers = test.operation == Operation::gather;
+                const float* const from =
+                    gathers ? whole.sources[r] : whole.sources[root] + r * part;
+                float* const to =
+                    gathers ? whole.destinations[root] + r * part : whole.destinations[r];
+                work.push_back({{from}, {to}, part});
+            }
+            return work;
         case Operation::all_to_all:
             for (std::size_t s = 0; s < ranks; ++s) {
                 for (std::size_t d = 0; d < ranks; ++d) {

@@ -211,6 +211,31 @@ private:
             case Operation::all_to_all:
             case Operation::sendrecv:
                 return exchange(rank);
+            case Operation::gather:
+            case Operation::scatter:
+                return with_root(rank);
+        }
+    }
+
+    /// NCCL has no such calls of its own before 2.28: one message from or to every rank.
+    void with_root(int rank) {
+        const bool gathers = test_.operation == Operation::gather;
+        const auto index = static_cast<std::size_t>(rank);
+        const std::size_t part = test_.shape.count * size_of(test_.type);
+        if (rank == test_.root) {
+            for (int other = 0; other < test_.ranks; ++other) {
+                const std::size_t offset = static_cast<std::size_t>(other) * part;
+                if (gathers) {
+                    receive(rank, operands_.outputs[index] + offset, other);
+                } else {
+                    send(rank, operands_.inputs[index] + offset, other);
+                }
+            }
+        }
+        if (gathers) {
+            send(rank, operands_.inputs[index], test_.root);
+        } else {
+            receive(rank, operands_.outputs[index], test_.root);
         }
     }
 
@@ -224,15 +249,22 @@ private:
             const int from = (rank + test_.ranks - step) % test_.ranks;
             const std::size_t to_part = all ? static_cast<std::size_t>(to) * part : 0;
             const std::size_t from_part = all ? static_cast<std::size_t>(from) * part : 0;
-            nccl_.require(nccl_.send(operands_.inputs[index] + to_part, test_.shape.count,
-                                     nccl_type_number(test_.type), to, communicators_[index],
-                                     streams_[index]),
-                          "ncclSend");
-            nccl_.require(nccl_.receive(operands_.outputs[index] + from_part, test_.shape.count,
-                                        nccl_type_number(test_.type), from, communicators_[index],
-                                        streams_[index]),
-                          "ncclRecv");
+            send(rank, operands_.inputs[index] + to_part, to);
+            receive(rank, operands_.outputs[index] + from_part, from);
         }
+    }
+
+    void send(int rank, const std::byte* data, int to) {
+        const auto index = static_cast<std::size_t>(rank);
+        nccl_.require(nccl_.send(data, test_.shape.count, nccl_type_number(test_.type), to,
+                                 communicators_[index], streams_[index]),
+                      "ncclSend");
+    }
+    void receive(int rank, std::byte* data, int from) {
+        const auto index = static_cast<std::size_t>(rank);
+        nccl_.require(nccl_.receive(data, test_.shape.count, nccl_type_number(test_.type), from,
+                                    communicators_[index], streams_[index]),
+                      "ncclRecv");
     }
 
     std::string name_;

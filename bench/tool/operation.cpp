@@ -11,9 +11,9 @@
 namespace rondo::bench {
 namespace {
 
-constexpr std::array<std::string_view, 8> operation_names{
-    "all_reduce", "reduce",     "broadcast",    "reduce_scatter",
-    "all_gather", "all_to_all", "batch_reduce", "sendrecv"};
+constexpr std::array<std::string_view, 10> operation_names{
+    "all_reduce", "reduce", "broadcast", "reduce_scatter", "all_gather",
+    "all_to_all", "gather", "scatter",   "batch_reduce",   "sendrecv"};
 
 // In the order of ElementType and ReduceOp.
 constexpr std::array<std::string_view, 12> nccl_types{"int8",  "uint8",  "int32",  "uint32",
@@ -56,7 +56,9 @@ bool has_operator(Operation operation) {
 }
 
 bool has_root(Operation operation) {
-    return operation == Operation::reduce || operation == Operation::broadcast;
+    using enum Operation;
+    return operation == reduce || operation == broadcast || operation == gather ||
+           operation == scatter;
 }
 
 bool has_in_place(Operation operation) {
@@ -66,7 +68,8 @@ bool has_in_place(Operation operation) {
 
 bool has_parts(Operation operation) {
     using enum Operation;
-    return operation == reduce_scatter || operation == all_gather || operation == all_to_all;
+    return operation == reduce_scatter || operation == all_gather || operation == all_to_all ||
+           operation == gather || operation == scatter;
 }
 
 Shape shape_of(Operation operation, ElementType type, int ranks, std::uint64_t bytes) {
@@ -87,6 +90,8 @@ double bus_factor(Operation operation, int ranks) {
         case Operation::reduce_scatter:
         case Operation::all_gather:
         case Operation::all_to_all:
+        case Operation::gather:
+        case Operation::scatter:
             return (n - 1) / n;
         case Operation::reduce:
         case Operation::broadcast:
@@ -105,6 +110,11 @@ Traffic least_traffic(Operation operation, int ranks, double bytes, bool in_plac
         case Operation::broadcast:
         case Operation::all_gather:
             return {bytes, (in_place ? n - 1 : n) * bytes};
+        case Operation::gather:
+        case Operation::scatter: {
+            const double moved = in_place ? (n - 1) / n * bytes : bytes;
+            return {moved, moved};
+        }
         case Operation::all_reduce:
         case Operation::batch_reduce:
         case Operation::all_to_all:

@@ -17,6 +17,8 @@ enum class Operation {
     reduce_scatter,
     all_gather,
     all_to_all,
+    gather,
+    scatter,
     batch_reduce,
     sendrecv
 };

@@ -272,7 +272,8 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     app.footer(bench_examples);
     app.set_help_flag("-h,--help", "This text");
     app.add_option("collective", raw.operation,
-                   "all_reduce, reduce, broadcast, reduce_scatter, all_gather, all_to_all, "
+                   "all_reduce, reduce, broadcast, reduce_scatter, all_gather, all_to_all, gather, "
+                   "scatter, "
                    "batch_reduce or sendrecv")
         ->required();
     add_nccl_options(app, options, raw);

@@ -41,6 +41,10 @@ PeerOperation peer_operation(Operation operation) {
             return PeerOperation::all_gather;
         case Operation::all_to_all:
             return PeerOperation::all_to_all;
+        case Operation::gather:
+            return PeerOperation::gather;
+        case Operation::scatter:
+            return PeerOperation::scatter;
         case Operation::sendrecv:
             return PeerOperation::sendrecv;
     }

@@ -65,17 +65,6 @@ protected:
     std::vector<Work> works_;
 };
 
-/// all_to_all is younger than this program.
-template <class Handle, class T>
-Work all_to_all_of(const Handle& handle, const T* input, T* output, std::size_t count,
-                   const CallOptions& options) {
-    if constexpr (requires { handle.all_to_all(input, output, count, options); }) {
-        return handle.all_to_all(input, output, count, options);
-    } else {
-        throw Unsupported("this version of the library has no all_to_all");
-    }
-}
-
 template <class T>
 class TypedCalls : public CallsOfRanks {
 public:
@@ -101,7 +90,11 @@ public:
             case Operation::all_gather:
                 return handle.all_gather(input, output, count, options);
             case Operation::all_to_all:
-                return all_to_all_of(handle, input, output, count, options);
+                return handle.all_to_all(input, output, count, options);
+            case Operation::gather:
+                return handle.gather(input, output, count, test_.root, options);
+            case Operation::scatter:
+                return handle.scatter(input, output, count, test_.root, options);
             case Operation::sendrecv:
                 return shift(rank, options);
         }
@@ -109,20 +102,15 @@ public:
     }
 
 private:
-    /// To the next, from the one before. Neighbours begin with different halves, so that nobody
-    /// waits for ever.
+    /// To the next, from the one before, side by side.
     Work shift(int rank, const CallOptions& options) {
         const auto index = static_cast<std::size_t>(rank);
-        const RankHandle& handle = handles_[index];
         const int ranks = test_.ranks, to = (rank + 1) % ranks, from = (rank + ranks - 1) % ranks;
         const T* const input = typed<T>(operands_.inputs[index]);
         T* const output = typed<T>(operands_.outputs[index]);
-        if (rank % 2 == 0) {
-            handle.send(input, test_.shape.count, to, options);
-            return handle.receive(output, test_.shape.count, from, options);
-        }
-        handle.receive(output, test_.shape.count, from, options);
-        return handle.send(input, test_.shape.count, to, options);
+        const std::array transfers{send_to(to, input, test_.shape.count),
+                                   receive_from(from, output, test_.shape.count)};
+        return handles_[index].exchange(transfers, options);
     }
 };
 

@@ -23,6 +23,9 @@ struct Listener {
     std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 
+/// 0, 1, ...
+std::vector<int> first_devices(int count);
+
 class Session {
 public:
     /// Throws rondo::Error when there are not enough devices or there is not enough memory. Peers

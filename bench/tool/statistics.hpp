@@ -10,6 +10,9 @@ struct Spread {
     double low = 0;
     double median = 0;
     double high = 0;
+
+    /// How far the quartiles lie apart, as a share of the median in percent. 0 without a median.
+    double percent() const { return median > 0 ? 100 * (high - low) / median : 0; }
 };
 Spread spread_of(std::vector<double> values);
 

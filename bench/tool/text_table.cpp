@@ -24,11 +24,14 @@ std::string half_titles(const Header& header, bool units) {
                 : fmt::format("  {:>7}  {:>7}  {:>7}  {:>7}", "i_min", "i_max", "i_p99", "i_cv%"));
 }
 
-/// Titles of Rondo's own columns. "oop" is out of place, "ip" in place.
+/// Titles of Rondo's own columns. "oop" is out of place, "ip" in place; the spread is how far the
+/// quartiles of the rounds lie apart.
 std::string own_titles(const Report& report, bool units) {
-    std::string text = units ? fmt::format("  {:>20}  {:>9}  {:>7}  {:>7}", "", "(us)", "oop", "ip")
-                             : fmt::format("  {:>20}  {:>9}  {:>7}  {:>7}", "strategy", "simulated",
-                                           "%limit", "%limit");
+    std::string text = units
+                           ? fmt::format("  {:>20}  {:>9}  {:>7}  {:>7}  {:>7}  {:>7}", "", "(us)",
+                                         "oop", "ip", "oop", "ip")
+                           : fmt::format("  {:>20}  {:>9}  {:>7}  {:>7}  {:>7}  {:>7}", "strategy",
+                                         "simulated", "%limit", "%limit", "%spread", "%spread");
     for (const std::string& peer : report.peers) {
         text += units ? fmt::format("  {:>9}  {:>6}  {:>9}  {:>6}", "oop (us)", "x", "ip (us)", "x")
                       : fmt::format("  {:>17}  {:>17}", peer, peer);
@@ -54,6 +57,10 @@ std::string half_text(const Header& header, const std::optional<Half>& half) {
 std::string percent_text(const std::optional<Half>& half) {
     if (!half || half->limit_ratio() == 0) return "-";
     return fmt::format("{:.1f}", 100 * half->limit_ratio());
+}
+
+std::string spread_text(const std::optional<Half>& half) {
+    return half && half->us.median > 0 ? fmt::format("{:.1f}", half->us.percent()) : "-";
 }
 
 const PeerTime* find_peer(const std::optional<Half>& half, const std::string& name) {
@@ -103,7 +110,8 @@ std::string header_text(const Header& header) {
                             header.per_iteration_skip);
     }
     text += fmt::format(
-        "# Times are measured on {}; medians of {} interleaved rounds.{}\n#\n# Using devices\n",
+        "# Times are measured on {}; medians of {} interleaved rounds, %spread: how far their "
+        "quartiles lie apart.{}\n#\n# Using devices\n",
         header.virtual_gpus ? "virtual GPUs" : "GPUs", header.rounds,
         header.virtual_gpus ? " The column 'simulated' is a prediction for " + header.topology + "."
                             : "");
@@ -138,9 +146,10 @@ std::string row_text(const Report& report, const Row& row) {
         fmt::format(fmt::runtime(preamble_format), row.size, row.count, row.type, row.op, row.root);
     text += half_text(report.header, row.out_of_place) + half_text(report.header, row.in_place);
     if (report.header.timestamps) text += fmt::format("{:>21}", row.timestamp);
-    text += fmt::format("  {:>20}  {:>9}  {:>7}  {:>7}", row.strategy,
+    text += fmt::format("  {:>20}  {:>9}  {:>7}  {:>7}  {:>7}  {:>7}", row.strategy,
                         row.simulated_us > 0 ? fitted(row.simulated_us, 9) : "-",
-                        percent_text(row.out_of_place), percent_text(row.in_place));
+                        percent_text(row.out_of_place), percent_text(row.in_place),
+                        spread_text(row.out_of_place), spread_text(row.in_place));
     for (const std::string& peer : report.peers) {
         text += peer_text(report, row, row.out_of_place, peer) +
                 peer_text(report, row, row.in_place, peer);

@@ -15,7 +15,12 @@ namespace rondo {
 namespace detail {
 
 template <class T>
-struct ElementOf;
+struct ElementOf {
+    static_assert(
+        !sizeof(T),
+        "Rondo has no element type for this C++ type. It knows int8_t to uint64_t, float, "
+        "double, __half, __nv_bfloat16, __nv_fp8_e4m3 and __nv_fp8_e5m2.");
+};
 template <ElementType value>
 using Element = std::integral_constant<ElementType, value>;
 template <>
@@ -30,6 +35,13 @@ template <>
 struct ElementOf<std::int64_t> : Element<ElementType::i64> {};
 template <>
 struct ElementOf<std::uint64_t> : Element<ElementType::u64> {};
+// Integers that are spelt differently and are the same to a device.
+template <>
+struct ElementOf<char> : Element<std::is_signed_v<char> ? ElementType::i8 : ElementType::u8> {};
+template <>
+struct ElementOf<long long> : Element<ElementType::i64> {};
+template <>
+struct ElementOf<unsigned long long> : Element<ElementType::u64> {};
 template <>
 struct ElementOf<__half> : Element<ElementType::f16> {};
 template <>

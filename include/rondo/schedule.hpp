@@ -16,8 +16,11 @@ enum class Collective : std::uint8_t {
     all_reduce,      ///< everybody gets the reduction of all inputs
     reduce,          ///< only the destinations get it
     broadcast,       ///< the destinations get the root's input
-    reduce_scatter,  ///< each rank gets the units that it owns of the reduction
-    all_gather       ///< each rank brings the units that it owns, everybody gets all
+    reduce_scatter,  ///< each rank gets its part of the reduction
+    all_gather,      ///< each rank brings its part, everybody gets all
+    all_to_all,      ///< each rank brings a part for every rank, and gets one from every rank
+    gather,          ///< each rank brings its part, the root gets all
+    scatter          ///< the root brings a part for every rank, each rank gets its own
 };
 
 RONDO_API std::string_view to_string(Collective collective);
@@ -25,6 +28,11 @@ RONDO_API std::string_view to_string(Collective collective);
 RONDO_API Collective parse_collective(std::string_view text);
 /// True where contributions of several ranks become one value.
 RONDO_API bool reduces(Collective collective);
+/// True where one rank differs from the others: reduce, broadcast, gather, scatter.
+RONDO_API bool has_root(Collective collective);
+/// True where the message has a part per rank (all_to_all: per pair of ranks), so that its units
+/// belong to ranks.
+RONDO_API bool has_owners(Collective collective);
 
 /// A FIFO of scratch slots in the memory of the receiver. One lane pushes, one lane pops, in the
 /// same order. Flags and credits follow from it.
@@ -79,14 +87,22 @@ struct Schedule {
     std::string name = {};  ///< of the strategy, for people
     Collective collective = Collective::all_reduce;
     std::uint32_t ranks = 0;
-    /// broadcast: who has the value; reduce: the first destination; else 0.
+    /// broadcast, scatter: who has the value; reduce, gather: a destination; else 0.
     std::uint32_t root = 0;
-    /// Who gets the result, sorted. Everybody except in reduce and broadcast.
+    /// Who gets a result, sorted. Everybody except in reduce and broadcast, where any will do, and
+    /// in gather, where it is the root.
     std::vector<std::uint32_t> destinations = {};
-    /// The message is cut once into units with these shares of it.
+    /// Every part of the message is cut into units with these shares of it: the whole message is
+    /// one part, or every owner has one, or (all_to_all) every pair. How many elements a part has
+    /// is an argument of the call. The shares of a part must not add up to 0.
     std::vector<std::uint64_t> unit_shares = {};
-    /// reduce_scatter and all_gather: the rank that each unit belongs to, rising. Else empty.
+    /// The rank that each unit belongs to: all_gather, gather: whose input it comes from;
+    /// reduce_scatter, scatter: whose output it goes to; all_to_all: the source. Rising, every rank
+    /// has one at least. Else empty.
     std::vector<std::uint32_t> unit_owners = {};
+    /// all_to_all: the rank that gets each unit, rising for each owner; every pair has one at
+    /// least, also a rank and itself. Else empty.
+    std::vector<std::uint32_t> unit_receivers = {};
     std::vector<Lane> lanes = {};
     std::vector<Channel> channels = {};
     std::vector<EventLink> events = {};
@@ -99,9 +115,18 @@ struct Schedule {
 /// Whether its lanes run again for every chunk of a large message, or once.
 RONDO_API bool is_cut_into_chunks(const Schedule& schedule);
 
-/// The least that a schedule must be for anybody to look further: every index exists, depths are
-/// powers of two, every rank has a lane, channels and events are used by their two lanes only, from
-/// one lane to another. Throws InvalidArgument that names the element.
+/// Whether the rank brings the unit, or gets it. Together these say what a collective is.
+RONDO_API bool has_input(const Schedule& schedule, std::uint32_t rank, std::uint32_t unit);
+RONDO_API bool has_output(const Schedule& schedule, std::uint32_t rank, std::uint32_t unit);
+
+/// Parts of the message: 1, or one per rank, or (all_to_all) one per pair.
+RONDO_API std::uint32_t part_count(const Schedule& schedule);
+/// The unit's part: 0, or its owner, or (all_to_all) owner * ranks + receiver. Rises with the unit.
+RONDO_API std::uint32_t part_of(const Schedule& schedule, std::uint32_t unit);
+
+/// The least that a schedule must be for anybody to look further: every index exists, every part
+/// has a unit, depths are powers of two, every rank has a lane, channels and events are used by
+/// their two lanes only, from one lane to another. Throws InvalidArgument that names the element.
 RONDO_API void validate(const Schedule& schedule);
 
 /// For people: one line per step.
@@ -121,7 +146,8 @@ struct Verification {
     explicit operator bool() const { return problem.empty(); }
 };
 
-/// Runs the schedule symbolically, in place and out of place, over several chunks and calls in a
+/// Runs the schedule symbolically, out of place and (but for all_to_all, where a part's places in
+/// input and output differ) in place, over several chunks and calls in a
 /// row, brief ones too (docs/schedules.md), and proves that
 ///   - every output holds each contribution exactly once (or the root's value, or the owner's) and
 ///     was finished exactly once;

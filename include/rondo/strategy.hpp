@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,65 +12,70 @@
 
 namespace rondo {
 
-/// How a collective is carried out. All strategies have the same result.
+/// How a collective is carried out: a name and, for some, one number. Leave it to the library
+/// unless you have measured something better:
+///
+///     comm.all_reduce(rondo::ReduceOp::sum, gradients);                                    //
+///     automatic comm.all_reduce(rondo::ReduceOp::sum, gradients, {.strategy = Strategy::tree(2)});
+///
+/// A strategy says who sends what to whom. How many blocks carry it, and in what chunks, is always
+/// the library's choice, for named strategies as for automatic. Results are the same with all of
+/// them up to the order in which floating-point numbers are added.
 class RONDO_API Strategy {
 public:
-    enum class Kind : std::uint8_t {
-        automatic,                ///< the library chooses
-        centralized,              ///< all send to one, it reduces and sends back
-        tree,                     ///< reduce up a tree, broadcast down
-        ring,                     ///< slices travel around a ring
-        hierarchical_copy,        ///< DGX-1: inside each half, between two mains, and back
-        reduction_to_one_device,  ///< centralized, on a named device
-        direct,                   ///< everybody reads and writes everybody's memory
-        forest                    ///< weighted trees computed for the very topology
-    };
-
     /// Automatic.
     Strategy() = default;
 
+    /// The fastest of all others on this machine, for this size, by simulation.
     static Strategy automatic() { return {}; }
-    static Strategy centralized() { return {Kind::centralized, 0}; }
-    /// Throws InvalidArgument unless arity is at least 1.
+    /// All send to one, it reduces and sends back.
+    static Strategy centralized();
+    /// Reduce up a tree, broadcast down. Throws InvalidArgument unless arity is at least 1.
     static Strategy tree(std::uint32_t arity);
-    static Strategy ring() { return {Kind::ring, 0}; }
-    /// `num_packs` parts rotate over the main devices. Throws InvalidArgument unless it is above 0.
+    /// Slices travel around a ring whose hops are as wide as the machine has them.
+    static Strategy ring();
+    /// As on a DGX-1: inside each half, between two mains, and back; `num_packs` parts rotate over
+    /// the mains. Throws InvalidArgument unless it is above 0.
     static Strategy hierarchical_copy(std::int64_t num_packs = 1);
-    /// Throws InvalidArgument for a negative device. Whether the communicator has it shows there.
+    /// Centralized, on a named device. Throws InvalidArgument for a negative one; whether the
+    /// communicator has it shows at the call.
     static Strategy reduction_to_one_device(int device);
-    /// One shot: everybody reduces everything, for small messages. Two shots: everybody reduces its
-    /// share. 0: by size. Throws InvalidArgument for other numbers.
+    /// Everybody exchanges with everybody. One shot: everybody reduces everything, for small
+    /// messages. Two shots: everybody reduces its share. 0: whichever is faster. Throws
+    /// InvalidArgument for other numbers.
     static Strategy direct(std::uint32_t shots = 0);
     /// Trees that together use the links of the machine as well as any trees can.
-    static Strategy forest() { return {Kind::forest, 0}; }
+    static Strategy forest();
 
-    Kind kind() const { return kind_; }
-    /// tree only
-    std::uint32_t arity() const { return parameter_; }
-    /// hierarchical_copy only
-    std::uint32_t num_packs() const { return parameter_; }
-    /// reduction_to_one_device only
-    int device() const { return static_cast<int>(parameter_); }
-    /// direct only
-    std::uint32_t shots() const { return parameter_; }
+    /// "tree"; "automatic" for the choice.
+    std::string_view name() const;
+    /// Arity, packs, device or shots; 0 where there is none.
+    std::uint32_t parameter() const { return parameter_; }
+    bool is_automatic() const { return place_ == 0; }
 
     bool operator==(const Strategy&) const = default;
 
-private:
-    Strategy(Kind kind, std::uint32_t parameter) : kind_(kind), parameter_(parameter) {}
+    /// A strategy by name. Throws InvalidArgument that names the value and what is known.
+    static Strategy named(std::string_view name, std::int64_t parameter = 0);
 
-    Kind kind_ = Kind::automatic;
+private:
+    friend struct StrategyPlace;
+
+    std::uint32_t place_ = 0;  ///< 1 + its place in the table; 0: automatic
     std::uint32_t parameter_ = 0;
 };
 
 /// "ring", "tree(2)", "hierarchical_copy(8)", "direct"
 RONDO_API std::string to_string(const Strategy& strategy);
+RONDO_API std::ostream& operator<<(std::ostream& stream, const Strategy& strategy);
 /// The inverse of to_string(). Throws InvalidArgument that names the text and what is known.
 RONDO_API Strategy parse_strategy(std::string_view text);
 /// {"strategy": "tree", "arity": 2}
 RONDO_API std::string to_json(const Strategy& strategy);
 /// The inverse. Throws InvalidArgument that names the offending value.
 RONDO_API Strategy strategy_from_json(std::string_view text);
+/// All names, "automatic" first.
+RONDO_API std::vector<std::string> strategy_names();
 
 /// The strategies of an all-reduce that any machine can do.
 class RONDO_API AllReduceStrategy {

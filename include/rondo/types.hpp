@@ -92,6 +92,14 @@ inline std::string_view to_string(ReduceOp op) {
     return detail::look_up(op, detail::operator_names, "operator");
 }
 
+/// Throws InvalidArgument for a number that is no operator, or no type.
+inline void require_valid(ReduceOp op) {
+    static_cast<void>(to_string(op));
+}
+inline void require_valid(ElementType type) {
+    static_cast<void>(to_string(type));
+}
+
 /// The inverse of to_string(). Throws InvalidArgument that names the text and what is known.
 inline ElementType parse_element_type(std::string_view text) {
     return detail::parse_name<ElementType>(text, detail::element_names, "element type");

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include <driver_types.h>
 
@@ -19,7 +21,7 @@ namespace vgpu {
 /// per device, with K/M/G), VGPU_WORKERS.
 struct Options {
     std::string topology = "8";
-    bool hostile = false;  ///< what real drivers do to you, see docs/vgpu.md
+    bool hostile = false;  ///< worst-case driver behaviour, see docs/vgpu.md
     std::optional<std::uint64_t> seed =
         {};              ///< random fiber schedules from this seed, one block at a time
     bool check = false;  ///< every access of a block is checked
@@ -39,6 +41,9 @@ RONDO_API void reset(const Options& options);
 /// reset() with the options in force.
 RONDO_API void reset();
 RONDO_API const Options& options();
+/// What is wrong when the process has a second CUDA runtime that takes the calls; empty if all is
+/// well. Also written to stderr when the program starts.
+RONDO_API std::string other_runtime();
 
 // ---- faults
 // ----------------------------------------------------------------------------------------------------------
@@ -95,5 +100,44 @@ struct Counters {
     std::uint64_t live_graphs = 0;
 };
 RONDO_API Counters counters();
+
+/// Memory that was allocated and not freed.
+struct LiveMemory {
+    std::uint64_t allocations = 0;
+    std::uint64_t bytes = 0;
+
+    bool operator==(const LiveMemory&) const = default;
+};
+/// Of a device: from cudaMalloc, managed, and from pools.
+RONDO_API LiveMemory live_memory(int device);
+/// Of the host: pinned by cudaHostAlloc, and registered.
+RONDO_API LiveMemory live_host_memory();
+
+// ---- which calls are made
+// ----------------------------------------------------------------------------------------------
+/// One call of the API.
+struct RecordedCall {
+    std::string name;
+    int device = 0;  ///< current in its thread
+    std::thread::id thread = {};
+    bool launches = false;  ///< a kernel or a graph
+    bool allocates = false;
+    bool frees = false;
+    bool may_synchronise = false;  ///< on some driver; in hostile mode it does, see docs/vgpu.md
+
+    /// Whether it must not be made while kernels are in flight that wait for later launches.
+    bool disturbs() const { return allocates || frees || may_synchronise; }
+};
+/// "cudaMalloc (device 0) allocates may synchronise"
+RONDO_API std::string to_string(const RecordedCall& call);
+
+/// Records the calls of all threads from now on. Survives reset().
+RONDO_API void record_calls();
+/// Ends the recording: the calls since record_calls() in the order in which they began.
+RONDO_API std::vector<RecordedCall> recorded_calls();
+/// Those behind the first launch, up to the last one, that disturbs(): none in a program that is
+/// safe on every driver.
+RONDO_API std::vector<RecordedCall> disturbing_calls_between_launches(
+    const std::vector<RecordedCall>& calls);
 
 }  // namespace vgpu

@@ -1,7 +1,9 @@
 // Reads the reports: a mismatch tells all, else the first rank whose wait timed out is the cause.
 #include "communicator/failure.hpp"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,140 +11,170 @@
 #include "cuda/device_guard.hpp"
 #include "kernels/program_numbers.hpp"
 #include "rondo/cuda_error.hpp"
-#include "rondo/schedule.hpp"
-#include "rondo/types.hpp"
+#include "rondo/error.hpp"
 
 namespace rondo {
 namespace {
+
+using kernels::CallStatus;
+using kernels::FailureRecord;
+using kernels::WaitFailure;
 
 std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
     return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
 }
 
-/// "send of 1024 x f32" for the ends of a pair.
-std::string describe_call(const kernels::Signature& signature, const RankNames& names,
-                          std::uint32_t rank) {
-    if (!names.is_pair()) {
-        return describe(signature);
-    }
-    return fmt::format("{} of {} x {}", rank == 0 ? "send" : "receive", signature.count,
-                       to_string(static_cast<ElementType>(signature.type())));
-}
+class Reports {
+public:
+    Reports(const Machine& machine, const Connections& connections,
+            const std::vector<RankPair>& pairs, const ReportWords& words)
+        : machine_(machine), connections_(connections), pairs_(pairs), words_(words) {}
 
-[[noreturn]] void throw_mismatch(const Connections& connections, const RankNames& names,
-                                 std::uint32_t rank) {
-    std::map<std::string, std::vector<std::uint32_t>> calls;
-    const std::vector<kernels::Signature> signatures = connections.signatures(rank);
-    bool plans_only = true;
-    for (std::uint32_t r = 0; r < signatures.size(); ++r) {
-        calls[describe_call(signatures[r], names, r)].push_back(names.of(r));
-        plans_only = plans_only && describe(signatures[r]) == describe(signatures[0]);
-    }
-    if (plans_only) {
-        for (std::uint32_t r = 0; r < signatures.size(); ++r) {
-            calls[fmt::format("plan {:x}", signatures[r].plan)].push_back(names.of(r));
+    void throw_failure() const {
+        bool failed = false;
+        for (std::uint32_t rank = 0; rank < machine_.ranks(); ++rank) {
+            const CallStatus status = connections_.status(rank);
+            if (status == CallStatus::mismatch) throw_mismatch(rank);
+            failed = failed || status != CallStatus::good;
         }
-    }
-    std::string text = fmt::format("the ranks called different things as call {}: ",
-                                   connections.report(rank).sequence);
-    std::string separator;
-    for (const auto& [call, ranks] : calls) {
-        text += fmt::format("{}{}: {}", separator, ranks_text(ranks), call);
-        separator = "; ";
-    }
-    throw MismatchError(text + ". Nothing was written.");
-}
-
-MissingFlag missing_flag(const kernels::FailureRecord& record, const RankNames& names,
-                         std::uint32_t rank, const FlagDescriber& describe_flag) {
-    if (record.flag_number == kernels::go_flag_number) {
-        return {"its own lane 0 to enter", rank};
-    }
-    if (record.flag_number < kernels::first_program_flag) {
-        const char* const call = !names.is_pair()          ? "enter the call"
-                                 : record.flag_number == 0 ? "send"
-                                                           : "receive";
-        return {fmt::format("rank {} to {}", names.of(record.flag_number), call),
-                record.flag_number};
-    }
-    return describe_flag(record.flag_number);
-}
-
-/// The first failed wait of a rank, or null. With `timed_out`: only one that reached its deadline.
-const kernels::FailureRecord* failed_wait(const Connections& connections, std::uint32_t rank,
-                                          bool timed_out) {
-    for (const kernels::FailureRecord& record : connections.report(rank).records) {
-        const auto reason =
-            static_cast<kernels::WaitFailure>(kernels::load_acquire(&record.reason));
-        if (reason == kernels::WaitFailure::timed_out ||
-            (!timed_out && reason == kernels::WaitFailure::aborted)) {
-            return &record;
+        for (const RankPair& pair : pairs_) {
+            for (const bool sender : {true, false}) {
+                const CallStatus status = connections_.status(pair, sender);
+                if (status == CallStatus::mismatch) throw_mismatch(pair, sender);
+                failed = failed || status != CallStatus::good;
+            }
         }
-    }
-    return nullptr;
-}
-
-/// Begins with the rank whose deadline passed and goes on with whom it waited for, as far as that
-/// one waited too: the last one named is the one that stopped.
-void throw_timeout(const Machine& machine, const RankNames& names, const Connections& connections,
-                   std::uint32_t rank, const FlagDescriber& describe_flag) {
-    const kernels::FailureRecord* record = failed_wait(connections, rank, true);
-    if (record == nullptr) {
-        return;
-    }
-    std::string text = fmt::format("rank {} (device {}), lane {} waited {:.3f} s in vain for ",
-                                   names.of(rank), machine.device(rank).value(), record->block,
-                                   static_cast<double>(record->waited_ns) * 1e-9);
-    const std::string details = kernels::describe(*record);
-    std::vector<bool> seen(machine.ranks());
-    while (record != nullptr && !seen[rank]) {
-        seen[rank] = true;
-        const MissingFlag missing = missing_flag(*record, names, rank, describe_flag);
-        text += missing.text;
-        rank = missing.rank;
-        record = failed_wait(connections, rank, false);
-        if (record != nullptr && !seen[rank]) {
-            text += ", which waited for ";
+        for (std::uint32_t rank = 0; rank < machine_.ranks() && failed; ++rank) {
+            throw_timeout(rank);
         }
+        if (failed) throw AbortedError("the collective was aborted");
     }
-    throw TimeoutError(fmt::format("{} ({})", text, details));
-}
+
+private:
+    [[noreturn]] void throw_mismatch(std::uint32_t rank) const {
+        std::map<std::string, std::vector<std::uint32_t>> calls;
+        for (std::uint32_t r = 0; r < machine_.ranks(); ++r) {
+            calls[words_.call(r, connections_.called(rank, r))].push_back(r);
+        }
+        std::string text = fmt::format("the ranks called different things as call {}: ",
+                                       connections_.sequence(rank));
+        std::string separator;
+        for (const auto& [call, ranks] : calls) {
+            text += fmt::format("{}{}: {}", separator, ranks_text(ranks), call);
+            separator = "; ";
+        }
+        if (calls.size() == 1) text += ", with parts or tensors of different lengths";
+        throw MismatchError(text + ". Nothing was written.");
+    }
+
+    [[noreturn]] void throw_mismatch(const RankPair& pair, bool at_sender) const {
+        const auto called = [&](bool by_sender) {
+            return words_.call(by_sender ? pair.from : pair.to,
+                               connections_.called(pair, at_sender, by_sender));
+        };
+        throw MismatchError(fmt::format(
+            "rank {} sends what rank {} does not receive: rank {}: {}; rank {}: {}. Nothing was "
+            "written.",
+            pair.from, pair.to, pair.from, called(true), pair.to, called(false)));
+    }
+
+    /// Whom and what the block waited for.
+    MissingFlag missing_flag(const FailureRecord& record, std::uint32_t rank) const {
+        const std::uint32_t number = record.flag_number;
+        if (number == kernels::go_flag_number) {
+            return {fmt::format("rank {} itself to enter the call", rank), rank};
+        }
+        if (number < kernels::first_pair_flag) {
+            return {fmt::format("rank {} to enter the call", number), number};
+        }
+        if (number < kernels::first_program_flag) {
+            const std::uint32_t pair = (number - kernels::first_pair_flag) / 2;
+            const RankPair ranks{pair / kernels::max_ranks, pair % kernels::max_ranks};
+            if (number % 2 == kernels::first_pair_flag % 2) {
+                return {fmt::format("rank {} to send to rank {}", ranks.from, ranks.to),
+                        ranks.from};
+            }
+            return {fmt::format("rank {} to receive from rank {}", ranks.to, ranks.from), ranks.to};
+        }
+        return words_.flag(number);
+    }
+
+    /// The failed waits of a rank. With `timed_out`: only those that reached their deadline.
+    std::vector<const FailureRecord*> failed_waits(std::uint32_t rank, bool timed_out) const {
+        std::vector<const FailureRecord*> found;
+        for (const FailureRecord& record : connections_.records(rank)) {
+            const auto reason = static_cast<WaitFailure>(kernels::load_acquire(&record.reason));
+            if (reason == WaitFailure::timed_out ||
+                (!timed_out && reason == WaitFailure::aborted)) {
+                found.push_back(&record);
+            }
+        }
+        return found;
+    }
+
+    /// A wait, and the one that led to it.
+    struct Hop {
+        const FailureRecord* record;
+        MissingFlag missing;
+        std::optional<std::size_t> previous;
+    };
+
+    /// Waits in the order of their distance from those of a rank whose deadline passed. The last is
+    /// for a rank that waited for nobody, if there is one.
+    std::vector<Hop> follow_waits(std::uint32_t rank) const {
+        std::vector<Hop> hops;
+        for (const FailureRecord* const record : failed_waits(rank, true)) {
+            hops.push_back({record, missing_flag(*record, rank), {}});
+        }
+        std::vector<bool> seen(machine_.ranks());
+        for (std::size_t i = 0; i < hops.size(); ++i) {
+            const std::uint32_t next = hops[i].missing.rank;
+            const auto records = failed_waits(next, false);
+            if (records.empty()) {
+                hops.push_back(hops[i]);
+                return hops;
+            }
+            if (seen[next]) continue;
+            seen[next] = true;
+            for (const FailureRecord* const record : records) {
+                hops.push_back({record, missing_flag(*record, next), i});
+            }
+        }
+        return hops;
+    }
+
+    /// From the rank whose deadline passed over those that waited too to the one that stopped.
+    void throw_timeout(std::uint32_t rank) const {
+        const std::vector<Hop> hops = follow_waits(rank);
+        if (hops.empty()) return;
+        std::string chain;
+        const Hop* hop = &hops.back();
+        while (true) {
+            chain = hop->missing.text + (chain.empty() ? "" : ", which waited for ") + chain;
+            if (!hop->previous) break;
+            hop = &hops[*hop->previous];
+        }
+        throw TimeoutError(fmt::format(
+            "rank {} (device {}), block {} timed out after {:.3f} s waiting for {} ({})", rank,
+            machine_.device(rank).value(), hop->record->block,
+            static_cast<double>(hop->record->waited_ns) * 1e-9, chain,
+            kernels::describe(*hop->record)));
+    }
+
+    const Machine& machine_;
+    const Connections& connections_;
+    const std::vector<RankPair>& pairs_;
+    const ReportWords& words_;
+};
 
 }  // namespace
 
-std::string describe(const kernels::Signature& signature) {
-    const auto collective = static_cast<Collective>(signature.collective());
-    std::string text = fmt::format("{} of {} x {}", to_string(collective), signature.count,
-                                   to_string(static_cast<ElementType>(signature.type())));
-    if (reduces(collective)) {
-        text += fmt::format(", {}", to_string(static_cast<ReduceOp>(signature.op())));
-    }
-    if (collective == Collective::broadcast || collective == Collective::reduce) {
-        text += fmt::format(", root {}", signature.root);
-    }
-    return text;
+void throw_reported_failure(const Machine& machine, const Connections& connections,
+                            const std::vector<RankPair>& pairs, const ReportWords& words) {
+    Reports(machine, connections, pairs, words).throw_failure();
 }
 
-void throw_reported_failure(const Machine& machine, const RankNames& names,
-                            const Connections& connections, const FlagDescriber& describe_flag) {
-    bool failed = false;
-    for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank) {
-        const kernels::CallStatus status = connections.status(rank);
-        if (status == kernels::CallStatus::mismatch) {
-            throw_mismatch(connections, names, rank);
-        }
-        failed = failed || status != kernels::CallStatus::good;
-    }
-    for (std::uint32_t rank = 0; rank < machine.ranks() && failed; ++rank) {
-        throw_timeout(machine, names, connections, rank, describe_flag);
-    }
-    if (failed) {
-        throw AbortedError("the collective was aborted");
-    }
-}
-
-std::exception_ptr with_device_states(const Machine& machine, const RankNames& names,
-                                      std::exception_ptr cause) {
+std::exception_ptr with_device_states(const Machine& machine, std::exception_ptr cause) {
     try {
         std::rethrow_exception(cause);
     } catch (const CudaError& error) {
@@ -152,7 +184,7 @@ std::exception_ptr with_device_states(const Machine& machine, const RankNames& n
                 const DeviceGuard guard(machine.device(rank));
             } catch (const CudaError& state) {
                 if (state.code() != error.code()) {
-                    text += fmt::format("; rank {}: {}", names.of(rank), state.what());
+                    text += fmt::format("; rank {}: {}", rank, state.what());
                 }
             }
         }

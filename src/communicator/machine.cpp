@@ -7,24 +7,9 @@
 
 #include "cuda/peer.hpp"
 #include "rondo/error.hpp"
-#include "strategy/ring_order.hpp"
 
 namespace rondo {
-namespace {
-
-HopWidths widths_of(const Machine& machine) {
-    HopWidths widths(machine.ranks());
-    for (std::uint32_t a = 0; a < machine.ranks(); ++a) {
-        for (std::uint32_t b = 0; b < machine.ranks(); ++b) {
-            widths.set(a, b, machine.reaches(a, b) ? 1 : 0);
-        }
-    }
-    return widths;
-}
-
-}  // namespace
-
-Machine::Machine(std::span<const int> devices) {
+Machine::Machine(std::span<const int> devices, std::span<const std::pair<int, int>> broken) {
     const int present = device_count();
     if (present == 0) {
         throw Unsupported("no GPU was found");
@@ -44,24 +29,20 @@ Machine::Machine(std::span<const int> devices) {
     }
     const PeerAccess access = enable_peer_access(devices_);
     reaches_.assign(devices_.size() * devices_.size(), true);
-    for (const PeerPair& pair : access.unreachable) {
-        const auto from = std::find(devices_.begin(), devices_.end(), pair.from) - devices_.begin();
-        const auto to = std::find(devices_.begin(), devices_.end(), pair.to) - devices_.begin();
-        reaches_[static_cast<std::size_t>(from) * devices_.size() + static_cast<std::size_t>(to)] =
-            false;
-    }
+    const auto cut = [this](DeviceId from, DeviceId to) {
+        const auto rank_of = [this](DeviceId device) {
+            return static_cast<std::size_t>(std::ranges::find(devices_, device) - devices_.begin());
+        };
+        if (rank_of(from) < devices_.size() && rank_of(to) < devices_.size()) {
+            reaches_[rank_of(from) * devices_.size() + rank_of(to)] = false;
+        }
+    };
+    for (const PeerPair& pair : access.unreachable) cut(pair.from, pair.to);
+    for (const auto& [from, to] : broken) cut(DeviceId(from), DeviceId(to));
 }
 
 bool Machine::all_reach_all() const {
     return std::find(reaches_.begin(), reaches_.end(), false) == reaches_.end();
-}
-
-std::vector<std::uint32_t> Machine::ring_order() const {
-    return find_ring_order(widths_of(*this));
-}
-
-std::vector<std::uint32_t> Machine::halves() const {
-    return all_reach_all() ? std::vector<std::uint32_t>() : find_halves(widths_of(*this));
 }
 
 }  // namespace rondo

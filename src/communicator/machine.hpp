@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cuda/device.hpp"
@@ -12,8 +13,10 @@ namespace rondo {
 /// Rank r is on the r-th device. Switches peer access on wherever the machine allows it.
 class Machine {
 public:
+    /// `broken` are pairs of devices (from, to) that count as unreachable whatever CUDA says.
     /// Throws InvalidArgument for no devices, devices that do not exist and repeated ones.
-    explicit Machine(std::span<const int> devices);
+    explicit Machine(std::span<const int> devices,
+                     std::span<const std::pair<int, int>> broken = {});
 
     std::uint32_t ranks() const { return static_cast<std::uint32_t>(devices_.size()); }
     DeviceId device(std::uint32_t rank) const { return devices_[rank]; }
@@ -22,13 +25,6 @@ public:
         return reaches_[from * devices_.size() + to];
     }
     bool all_reach_all() const;
-
-    /// The ranks in an order in which each reaches the next, and the last the first, if a bounded
-    /// search finds one; otherwise any.
-    std::vector<std::uint32_t> ring_order() const;
-    /// Two halves for hierarchical copies: ranks that reach each other stay together. Empty when
-    /// the order of ranks is as good as any.
-    std::vector<std::uint32_t> halves() const;
 
 private:
     std::vector<DeviceId> devices_;

@@ -25,15 +25,15 @@ PeerView::PeerView(const Machine& machine, std::uint32_t rank) {
     }
 }
 
-bool PeerView::hides(const void* data) {
+bool PeerView::is_unmapped_for_peers(const void* data) {
     if (peers_.empty()) {
         return false;
     }
     if (latest_ != data) {
-        latest_is_hidden_ = ask(data);
+        latest_is_unmapped_ = ask(data);
         latest_ = data;
     }
-    return latest_is_hidden_;
+    return latest_is_unmapped_;
 }
 
 bool PeerView::ask(const void* data) {

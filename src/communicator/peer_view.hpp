@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "communicator/machine.hpp"
@@ -20,6 +21,9 @@ class PeerView {
 public:
     PeerView(const Machine& machine, std::uint32_t rank);
 
+    /// Devices of the ranks that reach this one's.
+    std::span<const DeviceId> peers() const { return peers_; }
+
     /// True when a peer that reaches the rank's device can't use the memory at `data`, which the
     /// rank itself can. The first byte speaks for the whole buffer.
     ///
@@ -29,7 +33,7 @@ public:
     ///
     /// There must be a DeviceGuard in the thread. Any device may be current afterwards; when it is
     /// a peer's before, that one is asked first, which is cheapest.
-    bool hides(const void* data);
+    bool is_unmapped_for_peers(const void* data);
     /// A new call begins. Within one, an address is asked for once: in place it is both buffers'.
     void begin_call() { latest_ = nullptr; }
 
@@ -39,7 +43,7 @@ private:
 
     std::vector<DeviceId> peers_;
     const void* latest_ = nullptr;  ///< asked for in this call, with its answer
-    bool latest_is_hidden_ = false;
+    bool latest_is_unmapped_ = false;
     std::array<const void*, 64> open_{};  ///< addresses that all could use, by a hash of them
 };
 

@@ -4,22 +4,21 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "communicator/call_options.hpp"
-#include "communicator/core.hpp"
+#include "communicator/check_call.hpp"
 
 namespace rondo {
 
 using detail::buffers_of;
 using detail::Call;
 using detail::check_options;
-using detail::Core;
+using detail::CommunicatorState;
 using detail::RankBuffers;
 using detail::View;
 
 namespace {
 
-std::uint32_t rank_of_device(const Core& core, int device, const char* what) {
-    const std::vector<int>& devices = core.options().devices;
+std::uint32_t rank_of_device(const CommunicatorState& state, int device, const char* what) {
+    const std::vector<int>& devices = state.options().devices;
     const auto found = std::find(devices.begin(), devices.end(), device);
     if (found == devices.end()) {
         throw InvalidArgument(
@@ -31,14 +30,14 @@ std::uint32_t rank_of_device(const Core& core, int device, const char* what) {
 }  // namespace
 
 bool Communicator::covers_all(const std::vector<int>& devices) const {
-    return std::ranges::all_of(core_->options().devices, [&](int device) {
+    return std::ranges::all_of(state().options().devices, [&](int device) {
         return std::find(devices.begin(), devices.end(), device) != devices.end();
     });
 }
 
 void Communicator::check_component(int device, std::size_t rank, std::size_t size,
                                    std::size_t expected) const {
-    const int own = core_->machine().device(static_cast<std::uint32_t>(rank)).value();
+    const int own = state().machine().device(static_cast<std::uint32_t>(rank)).value();
     if (device != own) {
         throw InvalidArgument(fmt::format("component {} of a value is on device {}, the rank on {}",
                                           rank, device, own));
@@ -55,7 +54,7 @@ std::vector<int> Communicator::result_devices(const Destinations& destinations) 
     }
     std::vector<int> devices;
     for (const int device : destinations.devices()) {
-        rank_of_device(*core_, device, "destination device");
+        rank_of_device(state(), device, "destination device");
         if (std::find(devices.begin(), devices.end(), device) == devices.end()) {
             devices.push_back(device);
         }
@@ -65,8 +64,8 @@ std::vector<int> Communicator::result_devices(const Destinations& destinations) 
 
 void Communicator::reduce_into(Call call, std::span<const View> inputs,
                                std::span<const View> outputs, const CallOptions& options) {
-    core_->throw_if_unusable();
-    const Machine& machine = core_->machine();
+    state().throw_if_unusable();
+    const Machine& machine = state().machine();
     check_options(options, machine.ranks(), call.op);
     if (inputs.empty()) {
         throw InvalidArgument("a value without components can not be reduced");
@@ -74,7 +73,7 @@ void Communicator::reduce_into(Call call, std::span<const View> inputs,
     if (inputs.size() == 1) {  // the reduction of one value is the value
         call.collective = Collective::broadcast;
         call.op = ReduceOp::sum;
-        call.root = rank_of_device(*core_, inputs[0].device, "the value's device");
+        call.root = rank_of_device(state(), inputs[0].device, "the value's device");
     } else if (inputs.size() != machine.ranks()) {
         throw InvalidArgument(
             fmt::format("{} inputs were given for {} ranks", inputs.size(), machine.ranks()));
@@ -93,7 +92,7 @@ void Communicator::reduce_into(Call call, std::span<const View> inputs,
     }
     std::vector<std::uint32_t> destinations;
     for (const View& output : outputs) {
-        const std::uint32_t rank = rank_of_device(*core_, output.device, "destination device");
+        const std::uint32_t rank = rank_of_device(state(), output.device, "destination device");
         buffers[rank].output = output.data;
         destinations.push_back(rank);
     }
@@ -107,7 +106,7 @@ void Communicator::reduce_into(Call call, std::span<const View> inputs,
     } else {
         call.destinations = destinations;
     }
-    apply(call, options, *core_);
+    apply(call, options, state());
     Work work = enqueue_all(call, buffers);
     if (options.work != nullptr) {
         *options.work = std::move(work);
@@ -116,19 +115,24 @@ void Communicator::reduce_into(Call call, std::span<const View> inputs,
 
 void Communicator::run_batch(Call call, std::span<const detail::Segment> segments,
                              std::size_t segments_per_rank, const CallOptions& options) {
-    core_->throw_if_unusable();
-    const std::uint32_t ranks = core_->machine().ranks();
+    state().throw_if_unusable();
+    const std::uint32_t ranks = state().ranks();
     check_options(options, ranks, call.op);
-    std::vector<RankBuffers> buffers(ranks);
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        buffers[rank] = buffers_of(options, rank, nullptr, nullptr);
-        buffers[rank].segments = segments.subspan(rank * segments_per_rank, segments_per_rank);
+    apply(call, options, state());
+    // Their addresses travel through pinned memory, of which there is so much.
+    const std::size_t most = state().most_segments();
+    Work work;
+    for (std::size_t first = 0; first < segments_per_rank; first += most) {
+        const std::size_t count = std::min(most, segments_per_rank - first);
+        std::vector<RankBuffers> buffers(ranks);
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            buffers[rank] = buffers_of(options, rank, nullptr, nullptr);
+            buffers[rank].segments = segments.subspan(rank * segments_per_rank + first, count);
+        }
+        call.count = 0;
+        for (const detail::Segment& segment : buffers[0].segments) call.count += segment.count;
+        work = enqueue_all(call, buffers);  // behind the one before, so the last tells the end
     }
-    for (const detail::Segment& segment : buffers[0].segments) {
-        call.count += segment.count;
-    }
-    apply(call, options, *core_);
-    Work work = enqueue_all(call, buffers);
     if (options.work != nullptr) {
         *options.work = std::move(work);
     }

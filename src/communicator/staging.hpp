@@ -1,46 +1,31 @@
 // Memory that stands in for a rank's buffer where peers can't use the buffer itself.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <vector>
+#include <span>
 
-#include "cuda/buffer.hpp"
-#include "cuda/graph.hpp"
+#include "cuda/device.hpp"
+#include "cuda/stream.hpp"
 
 namespace rondo {
 
-/// Grows and is kept, also what it was before it grew: graphs may refer to it. A call copies in
-/// before its kernel and out behind it, on its own stream; a rank's calls are in order, so one is
-/// enough for all of them.
-template <class Buffer>
-class Staging {
+/// A pool of one device that other devices may use too. It is made with the communicator; what it
+/// gives is allocated and freed in stream order, so that no call waits for a device. Not for
+/// streams that are being captured.
+class StagingPool {
 public:
-    /// As kernels on the device see it. May allocate; fit for streams that are being captured.
-    std::byte* reserve(DeviceId device, std::size_t bytes) {
-        if (buffers_.empty() || buffers_.back().size() < bytes) {
-            const RelaxedCaptureMode relaxed;
-            const std::size_t before = buffers_.empty() ? 0 : buffers_.back().size();
-            buffers_.emplace_back(device, std::max(bytes, 2 * before));
-        }
-        return seen(buffers_.back(), device);
-    }
+    StagingPool(DeviceId device, std::span<const DeviceId> peers);
+    ~StagingPool();
+    StagingPool(const StagingPool&) = delete;
+    StagingPool& operator=(const StagingPool&) = delete;
+
+    /// Exists from this point of the stream on.
+    void* allocate(std::size_t bytes, StreamRef stream) const;
+    /// Until this point.
+    void free(void* memory, StreamRef stream) const;
 
 private:
-    static std::byte* seen(const DeviceBuffer<std::byte>& buffer, DeviceId) {
-        return buffer.data();
-    }
-    static std::byte* seen(const PinnedBuffer<std::byte>& buffer, DeviceId device) {
-        return buffer.device_span(device).data();
-    }
-
-    std::vector<Buffer> buffers_;
-};
-
-/// For one of the two buffers of a rank.
-struct StagingPlaces {
-    Staging<DeviceBuffer<std::byte>> device;  ///< for peers that reach the device
-    Staging<PinnedBuffer<std::byte>> host;    ///< for those that don't
+    DeviceId device_;
+    cudaMemPool_t pool_ = nullptr;
 };
 
 }  // namespace rondo

@@ -29,20 +29,21 @@ std::vector<DeviceId> all_devices() {
 
 cudaDeviceProp device_properties(DeviceId device) {
     cudaDeviceProp properties{};
-    check(cudaGetDeviceProperties(&properties, device.value()), "cudaGetDeviceProperties");
+    check(cudaGetDeviceProperties(&properties, device.value()), "cudaGetDeviceProperties", device);
     return properties;
 }
 
 int device_attribute(DeviceId device, cudaDeviceAttr attribute) {
     int value = 0;
-    check(cudaDeviceGetAttribute(&value, attribute, device.value()), "cudaDeviceGetAttribute");
+    check(cudaDeviceGetAttribute(&value, attribute, device.value()), "cudaDeviceGetAttribute",
+          device);
     return value;
 }
 
 std::string device_bus_id(DeviceId device) {
     std::array<char, 32> text{};
     check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), device.value()),
-          "cudaDeviceGetPCIBusId");
+          "cudaDeviceGetPCIBusId", device);
     return text.data();
 }
 

@@ -10,7 +10,7 @@ void detail::switch_device(DeviceId device) {
     const cudaError_t status = cudaSetDevice(device.value());
     if (status != cudaSuccess) [[unlikely]] {
         throw_cuda_error(status, "cudaSetDevice(" + std::to_string(device.value()) + ")",
-                         std::source_location::current());
+                         std::source_location::current(), device);
     }
     guarded_device = device.value();
 }
@@ -21,10 +21,13 @@ void DeviceGuard::begin() {
 }
 
 void DeviceGuard::end() noexcept {
+    int current = previous_;
     if (detail::guarded_device != previous_) {
-        check_noexcept(cudaSetDevice(previous_), "cudaSetDevice");
+        const cudaError_t status = cudaSetDevice(previous_);
+        check_noexcept(status, "cudaSetDevice", DeviceId(previous_));
+        if (status != cudaSuccess) current = detail::unknown_device;
     }
-    detail::guarded_device = outermost_ ? detail::no_guard : previous_;
+    detail::guarded_device = outermost_ ? detail::no_guard : current;
 }
 
 }  // namespace rondo

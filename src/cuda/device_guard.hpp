@@ -8,6 +8,7 @@ namespace rondo {
 
 namespace detail {
 inline constexpr int no_guard = -1;
+inline constexpr int unknown_device = -2;  ///< a guard could not put it back
 /// The current device while a guard lives in the thread.
 extern constinit thread_local int guarded_device;
 void switch_device(DeviceId device);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cuda/capture_mode.hpp"
 #include "cuda/check.hpp"
 #include "cuda/device_guard.hpp"
 
@@ -20,13 +21,6 @@ cudaEvent_t create_event(DeviceId device, const EventOptions& options) {
     return handle;
 }
 
-/// Events need no current device, so a failure must say whose event it was.
-[[noreturn]] void throw_event_error(cudaError_t status, const char* call, DeviceId device) {
-    throw_cuda_error(status,
-                     std::string(call) + " of an event of device " + std::to_string(device.value()),
-                     std::source_location::current());
-}
-
 }  // namespace
 
 void EventRef::record(StreamRef stream) const {
@@ -40,27 +34,25 @@ void EventRef::record(StreamRef stream) const {
 }
 
 bool EventRef::ready() const {
+    const RelaxedCaptureMode relaxed;
     const cudaError_t status = cudaEventQuery(handle_);
     if (status == cudaErrorNotReady) {
         static_cast<void>(cudaGetLastError());
         return false;
     }
-    if (status != cudaSuccess) [[unlikely]] {
-        throw_event_error(status, "cudaEventQuery", device_);
-    }
+    check(status, "cudaEventQuery", device_);
     return true;
 }
 
 void EventRef::synchronize() const {
-    if (const cudaError_t status = cudaEventSynchronize(handle_); status != cudaSuccess)
-        [[unlikely]] {
-        throw_event_error(status, "cudaEventSynchronize", device_);
-    }
+    const RelaxedCaptureMode relaxed;
+    check(cudaEventSynchronize(handle_), "cudaEventSynchronize", device_);
 }
 
 float elapsed_milliseconds(EventRef start, EventRef end) {
     float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, start.get(), end.get()), "cudaEventElapsedTime");
+    check(cudaEventElapsedTime(&milliseconds, start.get(), end.get()), "cudaEventElapsedTime",
+          start.device());
     return milliseconds;
 }
 
@@ -84,7 +76,7 @@ Event& Event::operator=(Event&& other) noexcept {
 
 void Event::destroy() noexcept {
     if (std::exchange(owns_, false)) {
-        check_noexcept(cudaEventDestroy(get()), "cudaEventDestroy");
+        check_noexcept(cudaEventDestroy(get()), "cudaEventDestroy", device());
     }
 }
 

@@ -98,13 +98,4 @@ cudaGraph_t graph_being_captured(StreamRef stream) {
     return status == cudaStreamCaptureStatusActive ? graph : nullptr;
 }
 
-RelaxedCaptureMode::RelaxedCaptureMode() {
-    check(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode");
-}
-
-RelaxedCaptureMode::~RelaxedCaptureMode() {
-    check_noexcept(cudaThreadExchangeStreamCaptureMode(&mode_),
-                   "cudaThreadExchangeStreamCaptureMode");
-}
-
 }  // namespace rondo

@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "cuda/capture_mode.hpp"
 #include "cuda/stream.hpp"
 
 namespace rondo {
@@ -74,18 +75,5 @@ private:
 
 /// The graph that a capturing stream builds, or null when it does not capture.
 cudaGraph_t graph_being_captured(StreamRef stream);
-
-/// While it lives, the calling thread may allocate although somebody captures. Stays in its thread.
-class RelaxedCaptureMode {
-public:
-    RelaxedCaptureMode();
-    ~RelaxedCaptureMode();
-
-    RelaxedCaptureMode(const RelaxedCaptureMode&) = delete;
-    RelaxedCaptureMode& operator=(const RelaxedCaptureMode&) = delete;
-
-private:
-    cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
 
 }  // namespace rondo

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
@@ -22,6 +24,24 @@ void* device_pointer(DeviceId device, void* pinned);
 
 /// From the current pool of the stream's device, in stream order.
 void* allocate_async(StreamRef stream, std::size_t bytes);
+
+/// Where an allocation lies.
+struct MemoryRange {
+    std::uintptr_t begin = 0;
+    std::size_t bytes = 0;
+
+    /// How many bytes there are from `pointer`, which lies inside, to the end.
+    std::size_t bytes_from(const void* pointer) const noexcept {
+        return begin + bytes - reinterpret_cast<std::uintptr_t>(pointer);
+    }
+    bool operator==(const MemoryRange&) const noexcept = default;
+};
+
+/// The allocation that `pointer` points into, on a device or pinned; nullopt where CUDA does not
+/// tell. Of memory that a program maps itself (cuMemAddressReserve) it is the reserved range, so a
+/// buffer that is valid is never larger. There must be a current device; nothing is synchronised,
+/// and a capture does not forbid it.
+std::optional<MemoryRange> allocation_range(const void* pointer);
 
 // How each kind of memory is given back; failures are logged.
 

@@ -7,6 +7,11 @@ namespace rondo {
 
 namespace {
 
+/// The peer; the device itself is told by check().
+std::string call_text(const char* call, DeviceId peer) {
+    return std::string(call) + " for peer " + std::to_string(peer.value());
+}
+
 void enable(PeerPair pair) {
     const DeviceGuard guard(pair.from);
     const cudaError_t status = cudaDeviceEnablePeerAccess(pair.to.value(), 0);
@@ -14,7 +19,7 @@ void enable(PeerPair pair) {
         static_cast<void>(cudaGetLastError());
         return;
     }
-    check(status, "cudaDeviceEnablePeerAccess(" + std::to_string(pair.to.value()) + ")");
+    check(status, call_text("cudaDeviceEnablePeerAccess", pair.to), pair.from);
 }
 
 }  // namespace
@@ -24,14 +29,15 @@ bool can_access_peer(DeviceId from, DeviceId to) {
         return true;
     }
     int answer = 0;
-    check(cudaDeviceCanAccessPeer(&answer, from.value(), to.value()), "cudaDeviceCanAccessPeer");
+    check(cudaDeviceCanAccessPeer(&answer, from.value(), to.value()),
+          call_text("cudaDeviceCanAccessPeer", to), from);
     return answer != 0;
 }
 
 int peer_attribute(PeerPair pair, cudaDeviceP2PAttr attribute) {
     int value = 0;
     check(cudaDeviceGetP2PAttribute(&value, attribute, pair.from.value(), pair.to.value()),
-          "cudaDeviceGetP2PAttribute");
+          call_text("cudaDeviceGetP2PAttribute", pair.to), pair.from);
     return value;
 }
 

@@ -1,10 +1,12 @@
 #include "cuda/stream.hpp"
 
+#include <string>
 #include <utility>
 
 #include "cuda/check.hpp"
 #include "cuda/device_guard.hpp"
 #include "cuda/event.hpp"
+#include "rondo/error.hpp"
 
 namespace rondo {
 
@@ -61,6 +63,47 @@ bool StreamRef::capturing() const {
     return status == cudaStreamCaptureStatusActive;
 }
 
+namespace {
+
+bool is_default(cudaStream_t handle) {
+    return handle == nullptr || handle == cudaStreamLegacy || handle == cudaStreamPerThread;
+}
+
+/// The outcome of a call whose only argument is the handle.
+void check_handle(cudaError_t status, const char* call) {
+    if (status == cudaErrorInvalidResourceHandle || status == cudaErrorContextIsDestroyed ||
+        status == cudaErrorInvalidValue) {
+        static_cast<void>(cudaGetLastError());
+        throw InvalidArgument("the handle is not a stream, or the stream was destroyed");
+    }
+    check(status, call);
+}
+
+}  // namespace
+
+std::optional<DeviceId> stream_device(cudaStream_t handle) {
+    if (is_default(handle)) {
+        return std::nullopt;
+    }
+#if CUDART_VERSION >= 12080
+    int device = 0;
+    check_handle(cudaStreamGetDevice(handle, &device), "cudaStreamGetDevice");
+    return DeviceId(device);
+#else
+    unsigned flags = 0;
+    check_handle(cudaStreamGetFlags(handle, &flags), "cudaStreamGetFlags");
+    return std::nullopt;
+#endif
+}
+
+void check_stream(StreamRef stream) {
+    const std::optional<DeviceId> device = stream_device(stream.get());
+    if (device && *device != stream.device()) {
+        throw InvalidArgument("the stream belongs to device " + std::to_string(device->value()) +
+                              ", not to device " + std::to_string(stream.device().value()));
+    }
+}
+
 Stream::Stream(DeviceId device, StreamOptions options)
     : StreamRef(device, create_stream(device, options)), owns_(true) {}
 
@@ -82,7 +125,7 @@ Stream& Stream::operator=(Stream&& other) noexcept {
 
 void Stream::destroy() noexcept {
     if (std::exchange(owns_, false)) {
-        check_noexcept(cudaStreamDestroy(get()), "cudaStreamDestroy");
+        check_noexcept(cudaStreamDestroy(get()), "cudaStreamDestroy", device());
     }
 }
 

@@ -1,6 +1,8 @@
 // Streams of a named device: StreamRef names one, Stream owns one.
 #pragma once
 
+#include <optional>
+
 #include <cuda_runtime_api.h>
 
 #include "cuda/device.hpp"
@@ -43,6 +45,15 @@ private:
     DeviceId device_;
     cudaStream_t handle_;
 };
+
+/// The device that a stream belongs to; nullopt for the default streams, which belong to whichever
+/// device is current, and before CUDA 12.8. Throws InvalidArgument when the handle is not a stream:
+/// CUDA leaves the use of destroyed streams undefined, so that is seen only where it looks.
+std::optional<DeviceId> stream_device(cudaStream_t handle);
+
+/// Throws InvalidArgument that says what is wrong unless work can be put on the stream: the handle
+/// is no stream, or one of another device. Puts nothing on it.
+void check_stream(StreamRef stream);
 
 struct StreamOptions {
     bool blocking = false;  ///< true: ordered with the device's legacy default stream

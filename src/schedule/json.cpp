@@ -3,14 +3,13 @@
 
 #include <fmt/format.h>
 
+#include "base/json_object.hpp"
 #include "rondo/schedule.hpp"
-#include "topology/graph/error.hpp"
-#include "topology/graph/json_object.hpp"
 
 namespace rondo {
 namespace {
 
-constexpr std::string_view schema_name = "rondo-schedule-1";
+constexpr std::string_view schema_name = "rondo-schedule-2";
 constexpr std::array<std::string_view, 3> operand_names{"input", "output", "channel"};
 
 Json write_operands(const std::vector<Operand>& operands) {
@@ -103,7 +102,8 @@ Lane read_lane(const JsonObject& object) {
 
 Schedule read_schedule(const JsonObject& object) {
     object.allow_only({"schema", "name", "collective", "ranks", "root", "destinations",
-                       "unit_shares", "unit_owners", "channels", "events", "lanes", "chunked"});
+                       "unit_shares", "unit_owners", "unit_receivers", "channels", "events",
+                       "lanes", "chunked"});
     if (object.text("schema") != schema_name) {
         object.fail("schema", fmt::format("'{}' is not known; it must be '{}'",
                                           object.text("schema"), schema_name));
@@ -115,6 +115,7 @@ Schedule read_schedule(const JsonObject& object) {
                       .destinations = numbers<std::uint32_t>(object, "destinations"),
                       .unit_shares = numbers<std::uint64_t>(object, "unit_shares"),
                       .unit_owners = numbers<std::uint32_t>(object, "unit_owners"),
+                      .unit_receivers = numbers<std::uint32_t>(object, "unit_receivers"),
                       .lanes = {},
                       .channels = {},
                       .events = {},
@@ -148,6 +149,7 @@ std::string to_json(const Schedule& schedule) {
                  {"channels", Json::array()},
                  {"events", Json::array()},
                  {"lanes", Json::array()}};
+    if (!schedule.unit_receivers.empty()) json["unit_receivers"] = schedule.unit_receivers;
     if (schedule.chunked) json["chunked"] = true;
     for (const Channel& channel : schedule.channels) {
         json["channels"].push_back({{"from_lane", channel.from_lane},
@@ -173,7 +175,7 @@ Schedule schedule_from_json(std::string_view text) {
         Schedule schedule = read_schedule(JsonObject(json, ""));
         validate(schedule);
         return schedule;
-    } catch (const TopologyError& error) {
+    } catch (const JsonError& error) {
         throw InvalidArgument(fmt::format("schedule: {}", error.what()));
     }
 }

@@ -5,17 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "schedule/brief.hpp"
+#include "kernels/fractions.hpp"
+#include "schedule/shortcuts.hpp"
 
 namespace rondo {
 namespace {
-
-/// For its buffers to be left alone, that is: nobody is told when its waits are over.
-bool only_waits(const Lane& lane) {
-    return std::ranges::all_of(lane.steps, [](const Step& step) {
-        return step.sources.empty() && step.destinations.empty() && step.signals.empty();
-    });
-}
 
 std::size_t data_flag(std::uint32_t channel) {
     return 2 * std::size_t{channel};
@@ -50,6 +44,60 @@ private:
     std::ptrdiff_t brief_ = 0;
 };
 
+/// Shares of a unit's part: those before the unit, and the unit's end.
+struct Shares {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+};
+
+bool is_same_part(const Schedule& schedule, std::size_t a, std::size_t b) {
+    return (schedule.unit_owners.empty() || schedule.unit_owners[a] == schedule.unit_owners[b]) &&
+           (schedule.unit_receivers.empty() ||
+            schedule.unit_receivers[a] == schedule.unit_receivers[b]);
+}
+
+/// Where a unit lies in its part, for any length of the part.
+void set_fractions(kernels::ProgramUnit& unit, const Shares& shares, std::uint64_t all) {
+    if (shares.begin == shares.end) {  // nothing, wherever it is
+        unit.begin = unit.end = 1;
+        return;
+    }
+    unit.begin = shares.begin == 0 ? 0 : kernels::fraction_of(shares.begin, all);
+    unit.end = shares.end == all ? 0 : kernels::fraction_of(shares.end, all);
+}
+
+/// Which part it is, as the rank knows it.
+void set_part(kernels::ProgramUnit& unit, const Schedule& schedule, std::uint32_t index,
+              std::uint32_t rank) {
+    if (schedule.unit_owners.empty()) return;
+    unit.part = schedule.unit_owners[index];
+    if (schedule.unit_receivers.empty()) return;
+    if (unit.part == rank) {
+        unit.part = schedule.unit_receivers[index];
+    } else {
+        unit.table = kernels::output_parts;
+    }
+}
+
+std::vector<kernels::ProgramUnit> lower_units(const Schedule& schedule, std::uint32_t rank) {
+    const std::size_t count = schedule.unit_shares.size();
+    std::vector<kernels::ProgramUnit> units(count);
+    std::vector<Shares> shares(count);
+    for (std::size_t first = 0; first < count;) {
+        std::size_t last = first;
+        std::uint64_t all = 0;
+        for (; last < count && is_same_part(schedule, first, last); ++last) {
+            shares[last] = {all, all + schedule.unit_shares[last]};
+            all = shares[last].end;
+        }
+        for (; first < last; ++first) {
+            set_fractions(units[first], shares[first], all);
+            set_part(units[first], schedule, static_cast<std::uint32_t>(first), rank);
+        }
+    }
+    return units;
+}
+
 /// Lowers one lane. A link's position counts its uses by this lane within a chunk.
 class LaneLowering {
 public:
@@ -64,6 +112,7 @@ public:
 
     void run(std::size_t index) {
         const Lane& lane = schedule_.lanes[index];
+        rank_ = lane.rank;
         program_.lanes.push_back({.first_step = static_cast<std::uint32_t>(program_.steps.size()),
                                   .steps = static_cast<std::uint32_t>(lane.steps.size()),
                                   .early_steps = brief_.early_steps[index],
@@ -89,12 +138,14 @@ private:
             waits_.add(flag_at(flag, ++positions_[flag]), true);
         }
         for (const Operand& operand : step.sources) {
-            program_.spans.push_back(operand.kind == Operand::Kind::channel ? pop(operand.index)
-                                                                            : buffer(operand));
+            program_.spans.push_back(operand.kind == Operand::Kind::channel
+                                         ? pop(operand.index)
+                                         : buffer(operand, step.unit));
         }
         for (const Operand& operand : step.destinations) {
-            program_.spans.push_back(operand.kind == Operand::Kind::channel ? push(operand.index)
-                                                                            : buffer(operand));
+            program_.spans.push_back(operand.kind == Operand::Kind::channel
+                                         ? push(operand.index)
+                                         : buffer(operand, step.unit));
         }
         for (const std::uint32_t event : step.signals) {
             const std::size_t flag = event_flag(schedule_, event);
@@ -110,7 +161,7 @@ private:
     }
 
     kernels::ProgramFlag flag_at(std::size_t flag, std::uint32_t offset) const {
-        return {.flag = placement_.flags[flag],
+        return {.flag = placement_.flag(flag),
                 .per_chunk = infos_[flag].per_chunk,
                 .offset = offset,
                 .number = placement_.first_flag_number + static_cast<std::uint32_t>(flag)};
@@ -121,7 +172,7 @@ private:
                 .per_chunk = infos_[data_flag(channel)].per_chunk,
                 .position = position,
                 .mask = schedule_.channels[channel].depth - 1,
-                .slots = placement_.slots[channel]};
+                .slots = placement_.slots(channel)};
     }
 
     kernels::ProgramSpan pop(std::uint32_t channel) {
@@ -139,17 +190,40 @@ private:
         return slot(channel, position);
     }
 
-    kernels::ProgramSpan buffer(const Operand& operand) const {
+    kernels::ProgramSpan buffer(const Operand& operand, std::uint32_t unit) const {
         const bool is_input = operand.kind == Operand::Kind::input;
-        const bool begins_with_own =
-            schedule_.collective ==
-            (is_input ? Collective::all_gather : Collective::reduce_scatter);
-        const auto& owners = schedule_.unit_owners;
-        const auto first = std::lower_bound(owners.begin(), owners.end(), operand.index);
-        return {
+        kernels::ProgramSpan span{
             .space = is_input ? kernels::ProgramSpan::input : kernels::ProgramSpan::output,
-            .rank = operand.index,
-            .base_unit = begins_with_own ? static_cast<std::uint32_t>(first - owners.begin()) : 0};
+            .rank = operand.index};
+        switch (schedule_.collective) {
+            case Collective::all_gather:
+            case Collective::gather:
+                if (!is_input) span.part = schedule_.unit_owners[unit];
+                break;
+            case Collective::reduce_scatter:
+            case Collective::scatter:
+                if (is_input) span.part = schedule_.unit_owners[unit];
+                break;
+            case Collective::all_to_all:
+                set_pair(span, is_input, unit);
+                break;
+            default:
+                break;
+        }
+        return span;
+    }
+
+    /// Peers are told where the part is that they share with this rank; others of equal length are
+    /// at a known distance from it.
+    void set_pair(kernels::ProgramSpan& span, bool is_input, std::uint32_t unit) const {
+        const std::uint32_t from = schedule_.unit_owners[unit];
+        const std::uint32_t to = schedule_.unit_receivers[unit];
+        const bool is_own = span.rank == rank_;
+        if (!is_own && (from == rank_ || to == rank_)) return;
+        span.part = is_input ? to : from;
+        span.table = !is_own    ? kernels::from_own_part
+                     : is_input ? kernels::input_parts
+                                : kernels::output_parts;
     }
 
     const Schedule& schedule_;
@@ -157,6 +231,7 @@ private:
     const BriefCall& brief_;
     const Placement& placement_;
     LoweredProgram& program_;
+    std::uint32_t rank_ = 0;
     std::vector<std::uint32_t> positions_;
     FlagList waits_;
     FlagList signals_;
@@ -205,24 +280,33 @@ std::string describe(const FlagInfo& flag) {
     }
 }
 
-LoweredProgram lower(const Schedule& schedule, std::uint32_t rank, const Placement& placement) {
-    LoweredProgram program;
-    const std::vector<FlagInfo> infos = list_flags(schedule);
-    const BriefCall brief = brief_call(schedule);
+Lowering::Lowering(const Schedule& schedule)
+    : schedule_(schedule),
+      flags_(list_flags(schedule)),
+      brief_(brief_call(schedule)),
+      lanes_(schedule.ranks) {
     for (std::size_t i = 0; i < schedule.lanes.size(); ++i) {
-        if (schedule.lanes[i].rank == rank) {
-            LaneLowering(schedule, infos, brief, placement, program).run(i);
-        }
+        lanes_[schedule.lanes[i].rank].push_back(i);
     }
+}
+
+LoweredProgram Lowering::program(std::uint32_t rank, const Placement& placement) const {
+    LoweredProgram program;
+    for (const std::size_t lane : lanes_[rank]) {
+        LaneLowering(schedule_, flags_, brief_, placement, program).run(lane);
+    }
+    program.units = lower_units(schedule_, rank);
     return program;
 }
 
-std::vector<std::uint64_t> unit_begins(const Schedule& schedule) {
-    std::vector<std::uint64_t> begins{0};
-    for (const std::uint64_t share : schedule.unit_shares) {
-        begins.push_back(begins.back() + share);
-    }
-    return begins;
+bool relays(const Schedule& schedule) {
+    if (schedule.unit_receivers.empty()) return false;
+    return std::ranges::any_of(schedule.lanes, [&](const Lane& lane) {
+        return std::ranges::any_of(lane.steps, [&](const Step& step) {
+            return !step.sources.empty() && schedule.unit_owners[step.unit] != lane.rank &&
+                   schedule.unit_receivers[step.unit] != lane.rank;
+        });
+    });
 }
 
 }  // namespace rondo

@@ -2,11 +2,13 @@
 // kernel reads them.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "kernels/program.hpp"
 #include "rondo/schedule.hpp"
+#include "schedule/brief.hpp"
 
 namespace rondo {
 
@@ -26,11 +28,11 @@ std::vector<FlagInfo> list_flags(const Schedule& schedule);
 /// "data of channel 3 from rank 1": who is missing when a wait for it fails.
 std::string describe(const FlagInfo& flag);
 
-/// Where flags and slots lie, as the device of one rank sees them.
+/// Where the flags and slots of replica 0 lie, as the device of one rank sees them.
 struct Placement {
-    std::vector<std::uint32_t*> flags;    ///< as list_flags() numbers them
-    std::vector<std::byte*> slots;        ///< of each channel
-    std::uint32_t first_flag_number = 0;  ///< in reports
+    std::function<std::uint32_t*(std::size_t flag)> flag;  ///< as list_flags() numbers them
+    std::function<std::byte*(std::size_t channel)> slots;  ///< the first
+    std::uint32_t first_flag_number = 0;                   ///< in reports
 };
 
 /// The arrays of one rank's kernels::Program.
@@ -39,12 +41,29 @@ struct LoweredProgram {
     std::vector<kernels::ProgramStep> steps;
     std::vector<kernels::ProgramSpan> spans;
     std::vector<kernels::ProgramFlag> flags;
+    std::vector<kernels::ProgramUnit> units;
 };
 
-/// The schedule must be verified.
-LoweredProgram lower(const Schedule& schedule, std::uint32_t rank, const Placement& placement);
+/// Lowers a verified schedule rank by rank. Keeps a reference to it.
+class Lowering {
+public:
+    explicit Lowering(const Schedule& schedule);
 
-/// Prefix sums of unit_shares, for kernels::Program::unit_begins.
-std::vector<std::uint64_t> unit_begins(const Schedule& schedule);
+    const std::vector<FlagInfo>& flags() const { return flags_; }
+    std::uint32_t lanes(std::uint32_t rank) const {
+        return static_cast<std::uint32_t>(lanes_[rank].size());
+    }
+    LoweredProgram program(std::uint32_t rank, const Placement& placement) const;
+
+private:
+    const Schedule& schedule_;
+    std::vector<FlagInfo> flags_;
+    BriefCall brief_;
+    std::vector<std::vector<std::size_t>> lanes_;  ///< of each rank
+};
+
+/// A rank passes on units of an all_to_all that it neither sends nor receives. Then all parts must
+/// be of one length, because nobody tells it theirs.
+bool relays(const Schedule& schedule);
 
 }  // namespace rondo

@@ -1,142 +1,20 @@
-// Names, structural checks and the printed form of schedules.
+// What collectives are, and the printed form of schedules.
 #include "rondo/schedule.hpp"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "kernels/program.hpp"
 #include "rondo/types.hpp"
 
 namespace rondo {
 namespace {
 
-constexpr std::array<std::string_view, 5> collective_names{"all_reduce", "reduce", "broadcast",
-                                                           "reduce_scatter", "all_gather"};
-
-template <class... Arguments>
-void require(bool condition, fmt::format_string<Arguments...> text, Arguments&&... arguments) {
-    if (!condition) {
-        throw InvalidArgument("schedule: " +
-                              fmt::format(text, std::forward<Arguments>(arguments)...));
-    }
-}
-
-void validate_shape(const Schedule& schedule) {
-    require(schedule.ranks >= 1 && schedule.ranks <= 4096, "ranks is {}; it must be 1 to 4096",
-            schedule.ranks);
-    require(schedule.root < schedule.ranks, "root is {}, but there are {} ranks", schedule.root,
-            schedule.ranks);
-    require(!schedule.destinations.empty(), "destinations is empty");
-    require(std::is_sorted(schedule.destinations.begin(), schedule.destinations.end()) &&
-                std::adjacent_find(schedule.destinations.begin(), schedule.destinations.end()) ==
-                    schedule.destinations.end(),
-            "destinations must rise: {}", schedule.destinations);
-    require(schedule.destinations.back() < schedule.ranks,
-            "destination {} does not exist, there are {} ranks", schedule.destinations.back(),
-            schedule.ranks);
-    const bool selects =
-        schedule.collective == Collective::reduce || schedule.collective == Collective::broadcast;
-    require(selects || schedule.destinations.size() == schedule.ranks,
-            "{} has {} destinations of {} ranks; it must have all", to_string(schedule.collective),
-            schedule.destinations.size(), schedule.ranks);
-    require(!schedule.unit_shares.empty(), "unit_shares is empty");
-    std::uint64_t total = 0;
-    for (const std::uint64_t share : schedule.unit_shares) {
-        require(share <= (std::uint64_t{1} << 62) - total, "unit_shares are too large: {}", share);
-        total += share;
-    }
-    const bool owned = schedule.collective == Collective::reduce_scatter ||
-                       schedule.collective == Collective::all_gather;
-    require(schedule.unit_owners.size() == (owned ? schedule.unit_shares.size() : 0),
-            "unit_owners has {} elements for {} units of {}", schedule.unit_owners.size(),
-            schedule.unit_shares.size(), to_string(schedule.collective));
-    require(std::is_sorted(schedule.unit_owners.begin(), schedule.unit_owners.end()),
-            "unit_owners must rise: {}", schedule.unit_owners);
-    require(!owned || schedule.unit_owners.back() < schedule.ranks,
-            "unit owner {} does not exist, there are {} ranks",
-            owned ? schedule.unit_owners.back() : 0, schedule.ranks);
-}
-
-/// Channels and events lead from one lane to another.
-template <class Link>
-void validate_links(const Schedule& schedule, const std::vector<Link>& links, const char* what) {
-    for (std::size_t i = 0; i < links.size(); ++i) {
-        const std::size_t lanes = schedule.lanes.size();
-        require(links[i].from_lane < lanes && links[i].to_lane < lanes,
-                "{} {} leads from lane {} to lane {}, but there are {} lanes", what, i,
-                links[i].from_lane, links[i].to_lane, lanes);
-        require(links[i].from_lane != links[i].to_lane, "{} {} leads from lane {} to itself", what,
-                i, links[i].from_lane);
-    }
-}
-
-class StepValidator {
-public:
-    StepValidator(const Schedule& schedule, std::uint32_t lane, std::size_t step)
-        : schedule_(schedule), lane_(lane), step_(step) {}
-
-    void run() const {
-        const Step& step = schedule_.lanes[lane_].steps[step_];
-        check(step.unit < schedule_.unit_shares.size(), "unit {} does not exist", step.unit);
-        check(step.sources.empty() == step.destinations.empty(),
-              "it has {} sources and {} destinations; both or none", step.sources.size(),
-              step.destinations.size());
-        for (const auto* operands : {&step.sources, &step.destinations}) {
-            check(operands->size() <= kernels::max_step_spans,
-                  "{} sources or destinations are more than {}", operands->size(),
-                  kernels::max_step_spans);
-            for (const Operand& operand : *operands) {
-                validate_operand(operand, operands == &step.sources);
-            }
-        }
-        for (const std::uint32_t event : step.waits) {
-            validate_event(event, &EventLink::to_lane, "wait for");
-        }
-        for (const std::uint32_t event : step.signals) {
-            validate_event(event, &EventLink::from_lane, "signal");
-        }
-    }
-
-private:
-    template <class... Arguments>
-    void check(bool condition, fmt::format_string<Arguments...> text,
-               Arguments&&... arguments) const {
-        if (!condition) {
-            require(false, "{}: {}", describe_step(schedule_, lane_, step_),
-                    fmt::format(text, std::forward<Arguments>(arguments)...));
-        }
-    }
-
-    void validate_operand(const Operand& operand, bool is_source) const {
-        if (operand.kind != Operand::Kind::channel) {
-            check(operand.index < schedule_.ranks, "rank {} does not exist", operand.index);
-            check(is_source || operand.kind == Operand::Kind::output,
-                  "it writes to the input of rank {}", operand.index);
-            return;
-        }
-        check(operand.index < schedule_.channels.size(), "channel {} does not exist",
-              operand.index);
-        const Channel& channel = schedule_.channels[operand.index];
-        const std::uint32_t end = is_source ? channel.to_lane : channel.from_lane;
-        check(end == lane_, "channel {} is {} by lane {} only", operand.index,
-              is_source ? "popped" : "pushed", end);
-    }
-
-    void validate_event(std::uint32_t event, std::uint32_t EventLink::*end,
-                        const char* what) const {
-        check(event < schedule_.events.size(), "event {} does not exist", event);
-        check(schedule_.events[event].*end == lane_, "only lane {} may {} event {}",
-              schedule_.events[event].*end, what, event);
-    }
-
-    const Schedule& schedule_;
-    std::uint32_t lane_;
-    std::size_t step_;
-};
+constexpr std::array<std::string_view, 8> collective_names{
+    "all_reduce", "reduce",     "broadcast", "reduce_scatter",
+    "all_gather", "all_to_all", "gather",    "scatter"};
 
 std::string print_operand(const Operand& operand) {
     static constexpr std::array<std::string_view, 3> names{"input", "output", "channel"};
@@ -167,6 +45,25 @@ std::string print_step(const Step& step) {
     return text.empty() ? "nothing" : text.substr(0, text.size() - 2);
 }
 
+/// Whose units there are, where they are anybody's.
+std::string print_units(const Schedule& schedule) {
+    std::string text;
+    for (std::uint32_t unit = 0; unit < schedule.unit_owners.size(); ++unit) {
+        text += fmt::format("unit {}: {} {}", unit,
+                            has_input(schedule, schedule.unit_owners[unit], unit) &&
+                                    !reduces(schedule.collective) &&
+                                    schedule.collective != Collective::scatter
+                                ? "from rank"
+                                : "to rank",
+                            schedule.unit_owners[unit]);
+        if (!schedule.unit_receivers.empty()) {
+            text += fmt::format(" to rank {}", schedule.unit_receivers[unit]);
+        }
+        text += "\n";
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string_view to_string(Collective collective) {
@@ -178,35 +75,57 @@ Collective parse_collective(std::string_view text) {
 }
 
 bool reduces(Collective collective) {
-    return collective != Collective::broadcast && collective != Collective::all_gather;
+    return collective == Collective::all_reduce || collective == Collective::reduce ||
+           collective == Collective::reduce_scatter;
 }
 
-void validate(const Schedule& schedule) {
-    to_string(schedule.collective);
-    validate_shape(schedule);
-    std::vector<std::size_t> lanes_of(schedule.ranks);
-    for (std::size_t lane = 0; lane < schedule.lanes.size(); ++lane) {
-        const std::uint32_t rank = schedule.lanes[lane].rank;
-        require(rank < schedule.ranks, "lane {} is of rank {}, but there are {} ranks", lane, rank,
-                schedule.ranks);
-        require(++lanes_of[rank] <= kernels::max_lanes, "rank {} has more than {} lanes", rank,
-                kernels::max_lanes);
+bool has_root(Collective collective) {
+    return collective == Collective::reduce || collective == Collective::broadcast ||
+           collective == Collective::gather || collective == Collective::scatter;
+}
+
+bool has_owners(Collective collective) {
+    return collective != Collective::all_reduce && collective != Collective::reduce &&
+           collective != Collective::broadcast;
+}
+
+bool has_input(const Schedule& schedule, std::uint32_t rank, std::uint32_t unit) {
+    switch (schedule.collective) {
+        case Collective::broadcast:
+        case Collective::scatter:
+            return rank == schedule.root;
+        case Collective::all_gather:
+        case Collective::gather:
+        case Collective::all_to_all:
+            return rank == schedule.unit_owners[unit];
+        default:
+            return true;
     }
-    for (std::uint32_t rank = 0; rank < schedule.ranks; ++rank) {
-        require(lanes_of[rank] > 0, "rank {} has no lane; its first one enters the call", rank);
+}
+
+bool has_output(const Schedule& schedule, std::uint32_t rank, std::uint32_t unit) {
+    switch (schedule.collective) {
+        case Collective::reduce_scatter:
+        case Collective::scatter:
+            return rank == schedule.unit_owners[unit];
+        case Collective::all_to_all:
+            return rank == schedule.unit_receivers[unit];
+        default:
+            return std::ranges::binary_search(schedule.destinations, rank);
     }
-    validate_links(schedule, schedule.channels, "channel");
-    validate_links(schedule, schedule.events, "event");
-    for (std::size_t i = 0; i < schedule.channels.size(); ++i) {
-        const std::uint32_t depth = schedule.channels[i].depth;
-        require(std::has_single_bit(depth) && depth <= 1024,
-                "channel {} has depth {}; it must be a power of two, at most 1024", i, depth);
-    }
-    for (std::uint32_t lane = 0; lane < schedule.lanes.size(); ++lane) {
-        for (std::size_t step = 0; step < schedule.lanes[lane].steps.size(); ++step) {
-            StepValidator(schedule, lane, step).run();
-        }
-    }
+}
+
+std::uint32_t part_count(const Schedule& schedule) {
+    if (!has_owners(schedule.collective)) return 1;
+    const bool pairs = schedule.collective == Collective::all_to_all;
+    return pairs ? schedule.ranks * schedule.ranks : schedule.ranks;
+}
+
+std::uint32_t part_of(const Schedule& schedule, std::uint32_t unit) {
+    if (!has_owners(schedule.collective)) return 0;
+    const std::uint32_t owner = schedule.unit_owners[unit];
+    if (schedule.collective != Collective::all_to_all) return owner;
+    return owner * schedule.ranks + schedule.unit_receivers[unit];
 }
 
 bool is_cut_into_chunks(const Schedule& schedule) {
@@ -231,6 +150,7 @@ std::string to_string(const Schedule& schedule) {
         "{}: {} of {} ranks, {} units, {} lanes, {} channels, {} events\n", schedule.name,
         to_string(schedule.collective), schedule.ranks, schedule.unit_shares.size(),
         schedule.lanes.size(), schedule.channels.size(), schedule.events.size());
+    text += print_units(schedule);
     for (std::uint32_t lane = 0; lane < schedule.lanes.size(); ++lane) {
         const Lane& own = schedule.lanes[lane];
         text += fmt::format("rank {}, lane {}\n", own.rank, lane_in_rank(schedule, lane));

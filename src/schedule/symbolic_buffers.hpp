@@ -3,7 +3,7 @@
 #pragma once
 
 #include <optional>
-#include <span>
+#include <vector>
 
 #include "rondo/schedule.hpp"
 #include "schedule/symbols.hpp"
@@ -25,43 +25,44 @@ struct Cell {
 
 class SymbolicBuffers {
 public:
+    /// For calls of at most so many chunks.
     SymbolicBuffers(const Schedule& schedule, bool in_place, std::uint32_t chunks);
 
-    /// Whether the rank of an input or output has the unit.
-    bool exists(const Operand& operand, std::uint32_t unit) const;
-    /// Only of one that exists.
-    Cell& cell(const Operand& operand, std::uint32_t unit, std::uint32_t chunk) {
-        return cells_[index(operand, unit, chunk)];
+    /// Null when the rank of the input or output does not have the unit.
+    Cell* find(const Operand& operand, std::uint32_t unit, std::uint32_t chunk) {
+        const std::uint32_t first = first_cell_[place(operand, unit)];
+        return first == nothing || !exists(operand, unit) ? nullptr : &cells_[first + chunk];
     }
 
-    /// Everything is garbage, until...
-    void clear();
+    /// A call of so many chunks begins. Everything is garbage, until...
+    void begin_call(std::uint32_t call, std::uint32_t chunks);
     /// ...the caller brings the rank's new input.
-    void fill(std::uint32_t rank, std::uint32_t call, const Access& filled);
+    void fill(std::uint32_t rank, const Access& filled);
 
-    /// What is wrong with the first output that does not hold the result of the call; empty when
-    /// all do.
-    std::string find_wrong_output(std::uint32_t call) const;
+    /// What is wrong with the first output that does not hold the result; empty when all do.
+    std::string find_wrong_output() const;
 
     /// Visits the cells of a rank's buffers.
     template <class Visitor>
     void for_each_of(std::uint32_t rank, Visitor visit) const {
-        const std::size_t count = schedule_.unit_shares.size() * chunks_;
-        for (const std::size_t space : {0, 1}) {
-            const std::span all(cells_);
-            for (const Cell& cell : all.subspan((space * schedule_.ranks + rank) * count, count)) {
-                visit(cell);
-            }
+        for (const std::uint32_t first : cells_of_[rank]) {
+            for (std::uint32_t chunk = 0; chunk < chunks_; ++chunk) visit(cells_[first + chunk]);
         }
     }
 
 private:
-    std::size_t index(const Operand& operand, std::uint32_t unit, std::uint32_t chunk) const;
-    Value result(std::uint32_t call, std::uint32_t unit, std::uint32_t chunk) const;
+    static constexpr std::uint32_t nothing = UINT32_MAX;
+
+    bool exists(const Operand& operand, std::uint32_t unit) const;
+    std::size_t place(const Operand& operand, std::uint32_t unit) const;
+    Value result(std::uint32_t unit) const;
 
     const Schedule& schedule_;
     const bool in_place_;
-    const std::uint32_t chunks_;
+    std::uint32_t call_ = 0;
+    std::uint32_t chunks_ = 0;
+    std::vector<std::uint32_t> first_cell_;             ///< of each place
+    std::vector<std::vector<std::uint32_t>> cells_of_;  ///< first ones, by rank
     std::vector<Cell> cells_;
 };
 

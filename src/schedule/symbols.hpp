@@ -1,4 +1,4 @@
-// What symbolic execution computes with: sets of contributions and vector clocks.
+// What symbolic execution computes with: sets of contributions, vector clocks and flags.
 #pragma once
 
 #include <algorithm>
@@ -20,28 +20,48 @@ inline void join(Clock& clock, const Clock& other) {
     }
 }
 
-/// The latest of a growing list of clocks, by their position in it: all that are kept are the last
-/// `keep`. Their memory is used again, since most of the time went into getting new.
-class ClockHistory {
+/// A counter that one lane raises and one lane waits for. Who sees a value knows what its writer
+/// knew at the first post that reached it; the writer may be further by then, but that is not
+/// guaranteed.
+class SymbolicFlag {
 public:
-    std::size_t size() const { return size_; }
-    void push(const Clock& clock, std::size_t keep) {
-        if (keep > kept_.size()) grow(keep);
-        kept_[size_++ % kept_.size()] = clock;
+    /// A value that is not higher changes nothing.
+    void post(std::int64_t value, const Clock& clock) {
+        if (value <= value_) return;
+        value_ = value;
+        if (last_ - first_ == posts_.size()) grow();
+        Post& post = posts_[last_++ % posts_.size()];
+        post.value = value;
+        post.clock = clock;
     }
-    const Clock& operator[](std::size_t position) const { return kept_[position % kept_.size()]; }
+    bool has_reached(std::int64_t value) const { return value <= value_; }
+    /// After a wait for a value that was reached. Its waiter asks for rising values only, so what
+    /// is below can be forgotten.
+    void learn(std::int64_t value, Clock& clock) {
+        while (first_ != last_ && posts_[first_ % posts_.size()].value < value) ++first_;
+        if (first_ != last_ && value > start_) join(clock, posts_[first_ % posts_.size()].clock);
+    }
 
 private:
-    void grow(std::size_t keep) {
-        std::vector<Clock> larger(std::max(keep, 2 * kept_.size()));
-        for (std::size_t i = size_ - std::min(size_, kept_.size()); i < size_; ++i) {
-            larger[i % larger.size()] = std::move(kept_[i % kept_.size()]);
+    struct Post {
+        std::int64_t value = 0;
+        Clock clock = {};
+    };
+
+    /// Clocks' memory is used again, since most of the time went into getting new.
+    void grow() {
+        std::vector<Post> larger(std::max<std::size_t>(2, 2 * posts_.size()));
+        for (std::size_t i = first_; i != last_; ++i) {
+            larger[i % larger.size()] = std::move(posts_[i % posts_.size()]);
         }
-        kept_ = std::move(larger);
+        posts_ = std::move(larger);
     }
 
-    std::vector<Clock> kept_;
-    std::size_t size_ = 0;
+    static constexpr std::int64_t start_ = 0;  ///< where flags begin
+    std::int64_t value_ = start_;
+    std::vector<Post> posts_;  ///< a ring
+    std::size_t first_ = 0;
+    std::size_t last_ = 0;
 };
 
 /// Ranks, as bits.

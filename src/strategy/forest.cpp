@@ -1,159 +1,119 @@
-// Forest: weighted trees share the data. Each reduces its part up to its root and broadcasts it
-// down again, all at the same time; a link carries what the trees through it weigh, which is what
-// the synthesis (topology/forest) has made room for.
+// Forest: trees computed for this very machine (topology/forest) share the data, all at the same
+// time. Each reduces its part up to its root, or broadcasts it down, or both.
 //
-// The message is cut into equal units and a tree gets as many as its weight says: every chunk then
-// moves the trees' parts in their proportions. Units of one size also fill their slots.
+// The message, or each rank's part of it, is cut into units of one size, each with a tree of its
+// own (even_trees): every link then carries what there is room for, and every tree moves at the
+// same pace. Steps: up to twice the depth of the trees, pipelined chunk by chunk. On the wire:
+// every unit crosses N - 1 edges of its tree, in each direction that the collective has.
+//
+// What moves has a lane of its own, so that no tree waits for another; only where there are too
+// many do neighbouring levels share lanes. What only waits for the end shares one lane. Where trees
+// are stars with the same to do, everybody exchanges with everybody, which is what direct does.
 #include <algorithm>
-#include <cmath>
-#include <functional>
-#include <map>
-#include <numeric>
 #include <ranges>
-#include <utility>
+#include <tuple>
 
-#include "strategy/equal_trees.hpp"
-#include "strategy/forest_fetch.hpp"
+#include "kernels/program.hpp"
+#include "strategy/building.hpp"
+#include "strategy/even_trees.hpp"
+#include "strategy/exchange.hpp"
 #include "strategy/forest_lanes.hpp"
-#include "strategy/forest_units.hpp"
-#include "strategy/problem.hpp"
 #include "strategy/tree.hpp"
 #include "strategy/weighted_trees.hpp"
 
 namespace rondo {
 namespace {
 
-/// Units per pair of lanes where the problem does not say.
-constexpr std::uint32_t usual_units_per_lane = 4;
+/// Variants: one of the packing's sets of even trees, and how many lanes they get...
+constexpr std::uint32_t ways = 5;
+enum Way : std::uint32_t {
+    own_lanes,     ///< everything that moves has one
+    shared_lanes,  ///< so many that all have about the same to do as the busiest step
+    half_lanes,    ///< half of all, so that two replicas fit
+    two_lanes,     ///< for small messages
+    as_direct      ///< ...or, for stars, a variant of direct
+};
 
-/// Trees of one weight, with lanes of their own, are better than exact weights from here on: lanes
-/// that serve several trees wait for each other.
-constexpr double least_equal = 0.9;
+/// Lanes of their own for every tree of so many ranks would be more than can be proved.
+constexpr std::uint32_t most_ranks_for_own = 32;
+/// Beyond, lanes of their own may leave no room for a second replica...
+constexpr std::size_t many_units = 40;
+/// ...and beyond this shared lanes have too many each.
+constexpr std::size_t most_units_to_share = 48;
 
-/// Parts that the busiest rank of a tree may fold before it reads its leaves' itself.
-constexpr double most_folds = 6;
+const TreePacking& packing_of(const BuildInput& input) {
+    const TreePacking& packing = input.machine.trees(input.collective, input.root);
+    if (!packing.problem.empty()) throw InvalidArgument("forest: " + packing.problem);
+    return packing;
+}
 
-std::vector<WeightedTree> stars(const Problem& problem) {
-    std::vector<WeightedTree> trees;
-    const bool one_root =
-        problem.collective == Collective::reduce || problem.collective == Collective::broadcast;
-    for (std::uint32_t root = 0; root < problem.ranks; ++root) {
-        if (!one_root || root == problem.root) {
-            trees.push_back({std::vector<std::uint32_t>(problem.ranks, root), 1});
+/// One around every rank.
+bool are_equal_stars(const BuildInput& input, const TreePacking& packing) {
+    const auto [least, most] =
+        std::ranges::minmax(packing.trees | std::views::transform(&WeightedTree::weight));
+    return packing.trees.size() == input.ranks() && most <= 1.001 * least &&
+           std::ranges::all_of(packing.trees, [](const WeightedTree& tree) {
+               return std::ranges::count(tree.parents, root_of(tree)) ==
+                      static_cast<std::ptrdiff_t>(tree.parents.size());
+           });
+}
+
+TreeLanes lanes_on(const BuildInput& input) {
+    return {.channel_per_level = true,
+            .machine = &input.machine,
+            .routing = packing_of(input).routing.get()};
+}
+
+std::uint32_t most_lanes(Way way) {
+    if (way == two_lanes) return 2;
+    return way == half_lanes ? kernels::max_lanes / 2 : kernels::max_lanes;
+}
+
+/// The lanes of every rank and unit: result[rank].
+std::vector<LaneDealer> deal_lanes(const BuildInput& input, const Schedule& schedule,
+                                   const std::vector<Tree>& trees, Way way, bool pulls) {
+    std::vector<LaneDealer> dealers(schedule.ranks, LaneDealer(trees.size()));
+    std::vector<std::vector<std::uint32_t>> depths;
+    std::uint32_t deepest = 0;
+    for (const Tree& tree : trees) {
+        depths.push_back(depths_in(tree));
+        deepest = std::max(deepest, std::ranges::max(depths.back()));
+    }
+    const bool up = reduces(schedule.collective);
+    const TreeLanes lanes = lanes_on(input);
+    for (std::uint32_t unit = 0; unit < trees.size(); ++unit) {
+        const Tree& tree = trees[unit];
+        const std::vector<bool> reached = reached_by(tree, wanted_by(schedule, unit));
+        for (std::uint32_t rank = 0; rank < schedule.ranks; ++rank) {
+            const std::uint32_t depth = depths[unit][rank];
+            const auto parts = static_cast<double>(tree.folds[rank].size());
+            const bool leaf = tree.folds[rank].size() == 1;
+            const bool down = rank == tree.root ? !up : reached[rank];
+            const bool pulled = pulls && leaf && rank != tree.root &&
+                                is_pulled_leaf(tree, rank, parent_of(tree, rank), lanes);
+            if (up && !pulled) dealers[rank].add(unit, deepest - depth, false, parts);
+            if (down || (up && pulled)) {
+                dealers[rank].add(unit, leaf ? 2 * deepest + 1 : deepest + depth, true, parts - 1);
+            }
         }
     }
-    return trees;
-}
-
-/// One hop: the root reads from everybody and writes to everybody, without scratch and without a
-/// pipeline that would keep different roots in step, so they must have the same to do.
-bool are_equal_stars(const std::vector<WeightedTree>& trees) {
-    std::map<std::uint32_t, double> weights;
-    for (const WeightedTree& tree : trees) {
-        const std::uint32_t root = root_of(tree);
-        weights[root] += tree.weight;
-        if (std::ranges::any_of(tree.parents, [&](std::uint32_t up) { return up != root; })) {
-            return false;
-        }
-    }
-    const auto [least, most] = std::ranges::minmax(weights | std::views::values);
-    return most <= least * tolerated_excess;
-}
-
-/// What each rank is the root of, in parts of a whole that is fine enough for any weights.
-std::vector<std::uint64_t> root_shares(const Problem& problem,
-                                       const std::vector<WeightedTree>& trees) {
-    std::vector<double> weights(problem.ranks);
-    double heaviest = 0;
-    for (const WeightedTree& tree : trees) {
-        double& weight = weights[root_of(tree)];
-        weight += tree.weight;
-        heaviest = std::max(heaviest, weight);
-    }
-    std::vector<std::uint64_t> shares;
-    for (const double weight : weights) {
-        shares.push_back(static_cast<std::uint64_t>(std::llround(weight / heaviest * 1024)));
-    }
-    const std::uint64_t common =
-        std::accumulate(shares.begin(), shares.end(), std::uint64_t{0},
-                        [](std::uint64_t a, std::uint64_t b) { return std::gcd(a, b); });
-    for (std::uint64_t& share : shares) share /= common;
-    return shares;
-}
-
-/// A rank that folds far more than the mean of all would keep one of its lanes busy and leave the
-/// others idle, if that lane were the only one to serve the tree.
-bool have_busy_ranks(const std::vector<WeightedTree>& trees) {
     double busiest = 0;
-    double total = 0;
-    for (const WeightedTree& tree : trees) {
-        std::vector<std::uint32_t> folds(tree.parents.size(), 1);
-        for (std::uint32_t rank = 0; rank < tree.parents.size(); ++rank) {
-            if (tree.parents[rank] != rank) ++folds[tree.parents[rank]];
-        }
-        busiest += *std::ranges::max_element(folds) * tree.weight;
-        total += tree.weight;
+    for (const LaneDealer& dealer : dealers) busiest = std::max(busiest, dealer.busiest());
+    for (LaneDealer& dealer : dealers) {
+        dealer.deal(most_lanes(way), way == shared_lanes ? std::max(busiest, 2.0) : 0);
     }
-    return busiest > most_folds * total;
+    return dealers;
 }
 
-/// The tree of each unit. Units with owners: the heaviest tree rooted there.
-std::vector<std::uint32_t> trees_of_units(const Problem& problem, Schedule& schedule,
-                                          const std::vector<WeightedTree>& trees,
-                                          std::uint32_t lanes) {
-    std::vector<std::uint32_t> tree_of_unit;
-    if (has_owners(problem.collective)) {
-        for (const std::uint32_t owner : schedule.unit_owners) {
-            std::uint32_t best = UINT32_MAX;
-            for (std::uint32_t i = 0; i < trees.size(); ++i) {
-                if (root_of(trees[i]) == owner &&
-                    (best == UINT32_MAX || trees[i].weight > trees[best].weight)) {
-                    best = i;
-                }
-            }
-            if (best == UINT32_MAX) {
-                throw InvalidArgument("forest: no tree is rooted at rank " + std::to_string(owner));
-            }
-            tree_of_unit.push_back(best);
-        }
-        return tree_of_unit;
-    }
-    const std::size_t wanted =
-        std::size_t{problem.units_per_lane != 0 ? problem.units_per_lane : usual_units_per_lane} *
-        lanes;
-    const std::vector<std::uint32_t> counts = unit_counts(trees, std::max(trees.size(), wanted));
-    for (std::uint32_t i = 0; i < trees.size(); ++i) {
-        tree_of_unit.insert(tree_of_unit.end(), counts[i], i);
-    }
-    cut_evenly(schedule, static_cast<std::uint32_t>(tree_of_unit.size()));
-    return tree_of_unit;
-}
-
-/// Where in the order of their chunk the units stand: those of a tree far apart.
-std::vector<std::uint32_t> turns_of_units(const std::vector<std::uint32_t>& tree_of_unit) {
-    std::map<std::uint32_t, std::uint32_t> counts;
-    for (const std::uint32_t tree : tree_of_unit) ++counts[tree];
-    std::map<std::uint32_t, std::uint32_t> next;
-    std::vector<std::pair<double, std::uint32_t>> order;
-    for (std::uint32_t unit = 0; unit < tree_of_unit.size(); ++unit) {
-        const std::uint32_t tree = tree_of_unit[unit];
-        order.emplace_back((next[tree]++ + 0.5) / counts[tree], unit);
-    }
-    std::ranges::sort(order);
-    std::vector<std::uint32_t> turns(tree_of_unit.size());
-    for (std::uint32_t turn = 0; turn < order.size(); ++turn) turns[order[turn].second] = turn;
-    return turns;
-}
-
-/// Sorts every lane by turn, then by level. Nobody waits for ever then, whichever lane runs what: a
-/// step needs data of its own turn from the level below, and slots that an earlier turn has left.
-void order_steps(Schedule& schedule, const std::vector<std::uint32_t>& turns) {
+/// Sorts every lane by the place of the unit in its part, then by level. Nobody waits for ever
+/// then, whichever lane runs what: a step needs data of its own turn from the level below, and
+/// slots that an earlier turn has left.
+void order_steps(Schedule& schedule, std::uint32_t units_per_part) {
     for (Lane& lane : schedule.lanes) {
-        const auto key = [&](const Step& step) {
+        std::ranges::stable_sort(lane.steps, {}, [&](const Step& step) {
             const bool down = !step.finishes && !step.waits.empty();
-            return std::pair{turns[step.unit], down};
-        };
-        std::ranges::stable_sort(lane.steps, {}, key);
+            return std::tuple(step.unit % units_per_part, step.unit, down);
+        });
     }
 }
 
@@ -167,143 +127,109 @@ void add_unit(ScheduleBuilder& builder, const Tree& tree, std::uint32_t unit,
     }
 }
 
-/// How often trees can be repeated so that each still has lanes of its own.
-std::uint32_t times_apart(const std::vector<WeightedTree>& trees, const Problem& problem) {
-    OwnLanes own(problem.ranks, problem.leaves_push);
-    for (const WeightedTree& tree : trees) own.take(folds_of(tree));
-    return (problem.lanes - 1) / std::max(1u, own.most() - 1);
+Schedule build_as_direct(const BuildInput& input) {
+    BuildInput direct = input;
+    direct.strategy = Strategy::direct(2);
+    direct.variant = input.variant / ways;
+    Schedule schedule = build(direct);
+    schedule.name = to_string(input.strategy);
+    return schedule;
 }
 
-/// Every unit has lanes of its own: nobody waits for another tree.
-Schedule build_apart(const Strategy& strategy, const Problem& problem,
-                     const std::vector<WeightedTree>& weighted,
-                     const std::vector<std::uint32_t>& tree_of_unit) {
-    const auto units = static_cast<std::uint32_t>(tree_of_unit.size());
-    std::vector<Tree> trees;
-    for (const WeightedTree& tree : weighted) trees.push_back(folds_of(tree));
-    OwnLanes lanes(problem.ranks, problem.leaves_push);
-    for (const std::uint32_t tree : tree_of_unit) lanes.take(trees[tree]);
-    Schedule start = start_schedule(strategy, problem);
-    cut_evenly(start, units);
-    ScheduleBuilder builder(std::move(start), problem.depth);
-    std::vector<std::uint32_t> up(problem.ranks);
-    std::vector<std::uint32_t> down(problem.ranks);
-    for (std::uint32_t unit = 0; unit < units; ++unit) {
-        for (std::uint32_t rank = 0; rank < problem.ranks; ++rank) {
-            up[rank] = lanes.up(rank, unit);
-            down[rank] = lanes.down(rank, unit);
+/// Of trees that somebody brought.
+void check_roots(const BuildInput& input, const EvenTrees& even) {
+    for (std::uint32_t part = 0; part < even.parts.size(); ++part) {
+        const bool owned = has_owners(input.collective);
+        if (even.parts[part].size() != even.units() || even.parts[part].empty()) {
+            throw InvalidArgument("forest: no tree is rooted at rank " + std::to_string(part));
         }
-        add_unit(builder, trees[tree_of_unit[unit]], unit,
-                 {.pull_leaves = !problem.leaves_push, .up_at = up, .down_at = down});
-    }
-    return builder.take();
-}
-
-/// Equal trees as they are best for lanes of their own, or for lanes that serve several of them.
-/// Apart, those who share a link should be at different places of their chunks, which lanes of one
-/// tree never are: all of them stand still before their flags at the same time. Together, more
-/// trees are more to wait for.
-std::vector<WeightedTree> find_equal_trees(const Problem& problem,
-                                           const std::vector<WeightedTree>& trees, bool apart) {
-    EqualTreesOptions options{.most = problem.lanes, .least = least_equal, .many = apart};
-    if (apart) {
-        // A tree has a lane at each rank, most have two where leaves push.
-        if (problem.leaves_push) options.most = problem.lanes * 3 / 4;
-        options.accept = [&problem](const std::vector<WeightedTree>& equal) {
-            return times_apart(equal, problem) > 0;
-        };
-    }
-    return equal_trees(trees, options);
-}
-
-/// The lanes of every rank and unit: result[rank].
-std::vector<LaneDealer> deal_lanes(const Schedule& schedule, const std::vector<Tree>& trees,
-                                   const std::vector<std::uint32_t>& tree_of_unit,
-                                   std::uint32_t lanes, bool pulls) {
-    std::vector<LaneDealer> dealers(schedule.ranks, LaneDealer(lanes, tree_of_unit.size()));
-    std::vector<std::vector<std::uint32_t>> depths;
-    std::uint32_t deepest = 0;
-    for (const Tree& tree : trees) {
-        depths.push_back(depths_in(tree));
-        deepest = std::max(deepest, std::ranges::max(depths.back()));
-    }
-    const bool up = reduces(schedule.collective);
-    for (std::uint32_t unit = 0; unit < tree_of_unit.size(); ++unit) {
-        const Tree& tree = trees[tree_of_unit[unit]];
-        const std::vector<bool> reached = reached_by(tree, wanted_by(schedule, unit));
-        for (std::uint32_t rank = 0; rank < schedule.ranks; ++rank) {
-            const std::uint32_t depth = depths[tree_of_unit[unit]][rank];
-            const auto parts = static_cast<double>(tree.folds[rank].size());
-            const bool leaf = tree.folds[rank].size() == 1;
-            const bool down = rank == tree.root ? !up : reached[rank];
-            if (up && (!leaf || !pulls)) dealers[rank].add(unit, deepest - depth, false, parts);
-            if (down) dealers[rank].add(unit, deepest + depth, true, parts - 1);
+        if (!owned && input.collective != Collective::broadcast) continue;
+        const std::uint32_t root = owned ? part : input.root;
+        for (const WeightedTree& tree : even.parts[part]) {
+            if (root_of(tree) == root) continue;
+            throw InvalidArgument("forest: a tree from rank " + std::to_string(root) +
+                                  " is rooted at rank " + std::to_string(root_of(tree)));
         }
     }
-    for (LaneDealer& dealer : dealers) dealer.deal();
-    return dealers;
 }
 
-/// Lanes that serve several trees.
-Schedule build_together(const Strategy& strategy, const Problem& problem,
-                        const std::vector<WeightedTree>& weighted, bool pulls) {
-    Schedule start = start_schedule(strategy, problem);
-    const std::vector<std::uint32_t> tree_of_unit =
-        trees_of_units(problem, start, weighted, std::max(1u, problem.lanes / 2));
+EvenTrees trees_of(const BuildInput& input, const TreePacking& packing) {
+    if (input.variant % ways == two_lanes) return heaviest_trees(packing, input.collective);
+    const std::vector<EvenTrees>& sets = input.machine.even_trees(input.collective, input.root);
+    return sets[std::min<std::size_t>(input.variant / ways, sets.size() - 1)];
+}
+
+/// The trees' units, part by part.
+Schedule start_forest(const BuildInput& input, const EvenTrees& even) {
+    Schedule start = start_schedule(input);
+    start.unit_shares.assign(even.parts.size() * even.units(), 1);
+    start.unit_owners.clear();
+    for (std::uint32_t part = 0; part < even.parts.size() && has_owners(input.collective); ++part) {
+        start.unit_owners.insert(start.unit_owners.end(), even.units(), part);
+    }
+    return start;
+}
+
+Schedule build_forest(const BuildInput& input) {
+    if (is_exchange(input.collective)) return build_exchange(input, true);
+    require_tree_collective(input);
+    if (input.variant % ways == as_direct) return build_as_direct(input);
+    const TreePacking& packing = packing_of(input);
+    const EvenTrees even = trees_of(input, packing);
+    check_roots(input, even);
+    Schedule start = start_forest(input, even);
     std::vector<Tree> trees;
-    for (const WeightedTree& tree : weighted) trees.push_back(folds_of(tree));
-    const std::vector<LaneDealer> dealers =
-        deal_lanes(start, trees, tree_of_unit, problem.lanes, pulls);
-    ScheduleBuilder builder(std::move(start), problem.depth);
-    std::vector<std::uint32_t> up(problem.ranks);
-    std::vector<std::uint32_t> down(problem.ranks);
-    for (std::uint32_t unit = 0; unit < tree_of_unit.size(); ++unit) {
-        for (std::uint32_t rank = 0; rank < problem.ranks; ++rank) {
+    for (const auto& part : even.parts) {
+        for (const WeightedTree& tree : part) trees.push_back(folds_of(tree));
+    }
+    const auto way = static_cast<Way>(input.variant % ways);
+    // By simulation, pulling is better where it saves lanes that are needed.
+    const bool pulls = (way != own_lanes && way != half_lanes) || !has_root(input.collective);
+    const std::vector<LaneDealer> dealers = deal_lanes(input, start, trees, way, pulls);
+    ScheduleBuilder builder(std::move(start), input.depth);
+    std::vector<std::uint32_t> up(input.ranks());
+    std::vector<std::uint32_t> down(input.ranks());
+    TreeLanes lanes = lanes_on(input);
+    lanes.pull_leaves = pulls;
+    lanes.up_at = up;
+    lanes.down_at = down;
+    for (std::uint32_t unit = 0; unit < trees.size(); ++unit) {
+        for (std::uint32_t rank = 0; rank < input.ranks(); ++rank) {
             up[rank] = dealers[rank].up(unit);
             down[rank] = dealers[rank].down(unit);
         }
-        add_unit(builder, trees[tree_of_unit[unit]], unit,
-                 {.pull_leaves = pulls, .channel_per_level = true, .up_at = up, .down_at = down});
+        add_unit(builder, trees[unit], unit, lanes);
     }
     Schedule schedule = builder.take();
-    order_steps(schedule, turns_of_units(tree_of_unit));
+    order_steps(schedule, even.units());
     return schedule;
+}
+
+std::vector<std::uint32_t> forest_variants(const BuildInput& input, std::uint64_t bytes) {
+    if (is_exchange(input.collective)) return {own_lanes};
+    const TreePacking& packing = input.machine.trees(input.collective, input.root);
+    if (packing.trees.empty()) return {own_lanes};
+    if (are_equal_stars(input, packing)) {
+        std::vector<std::uint32_t> variants = entry_of(Strategy::direct(2)).variants(input, bytes);
+        for (std::uint32_t& variant : variants) variant = variant * ways + as_direct;
+        return variants;
+    }
+    if (bytes <= small_message) return {two_lanes};
+    std::vector<std::uint32_t> variants;
+    const std::vector<EvenTrees>& sets = input.machine.even_trees(input.collective, input.root);
+    for (std::uint32_t set = 0; set < sets.size(); ++set) {
+        const std::size_t units = sets[set].parts.size() * sets[set].units();
+        const bool own = input.ranks() <= most_ranks_for_own;
+        if (own) variants.push_back(set * ways + own_lanes);
+        if (own && units > many_units) variants.push_back(set * ways + half_lanes);
+        if (!own || units <= most_units_to_share) variants.push_back(set * ways + shared_lanes);
+    }
+    return variants;
 }
 
 }  // namespace
 
-Schedule build_forest_schedule(const Strategy& strategy, const Problem& problem) {
-    const std::vector<WeightedTree> trees = problem.trees.empty() ? stars(problem) : problem.trees;
-    for (const WeightedTree& tree : trees) {
-        if (problem.collective == Collective::broadcast && root_of(tree) != problem.root) {
-            throw InvalidArgument("forest: a tree of a broadcast from rank " +
-                                  std::to_string(problem.root) + " is rooted at rank " +
-                                  std::to_string(root_of(tree)));
-        }
-    }
-    if (are_equal_stars(trees)) return build_stars(strategy, problem, root_shares(problem, trees));
-    const bool pulls = have_busy_ranks(trees);
-    const bool apart = problem.units_per_lane == 0;
-    if (problem.collective == Collective::all_reduce && problem.lanes > 1) {
-        if (problem.fetches && apart && !pulls) {
-            Schedule schedule = build_fetching(strategy, problem, trees, least_equal);
-            if (!schedule.lanes.empty()) return schedule;
-        }
-        const auto equal =
-            pulls ? std::vector<WeightedTree>() : find_equal_trees(problem, trees, apart);
-        if (!equal.empty() && !apart) return build_together(strategy, problem, equal, false);
-        if (!equal.empty()) {
-            const auto count = static_cast<std::uint32_t>(equal.size());
-            std::vector<std::uint32_t> tree_of_unit(count * times_apart(equal, problem));
-            for (std::uint32_t i = 0; i < tree_of_unit.size(); ++i) tree_of_unit[i] = i % count;
-            return build_apart(strategy, problem, equal, tree_of_unit);
-        }
-        const UnitsApart units = apart ? units_apart(problem, trees) : UnitsApart();
-        if (!units.tree_of_unit.empty()) {
-            return build_apart(strategy, problem, units.trees, units.tree_of_unit);
-        }
-    }
-    return build_together(strategy, problem, trees, pulls);
-}
+extern constinit const StrategyEntry forest_strategy{
+    .name = "forest", .follows_trees = true, .variants = forest_variants, .build = build_forest};
 
 }  // namespace rondo

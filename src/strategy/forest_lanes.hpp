@@ -18,15 +18,22 @@ namespace rondo {
 /// much they move, and the units of a level are dealt out so that its lanes have the same to do.
 class LaneDealer {
 public:
-    LaneDealer(std::uint32_t lanes, std::size_t units) : lanes_(lanes), up_(units), down_(units) {}
+    explicit LaneDealer(std::size_t units) : up_(units), down_(units) {}
 
     /// A step of the unit at this level that moves so many times the unit; levels grow from the
     /// leaves up to the root and on, down to the leaves.
     void add(std::uint32_t unit, std::uint32_t level, bool down, double cost) {
         levels_[level].push_back({unit, down, cost});
+        busiest_ = std::max(busiest_, cost);
     }
 
-    void deal() {
+    /// What the largest step costs.
+    double busiest() const { return busiest_; }
+
+    /// At most so many lanes. A lane that has no more to do than `enough` gets no help.
+    void deal(std::uint32_t lanes, double enough) {
+        lanes_ = lanes;
+        enough_ = enough;
         std::vector<Level> levels;
         for (auto& [level, steps] : levels_) {
             levels.emplace_back();
@@ -56,6 +63,8 @@ private:
     /// One for each, the others where they help most. Too few: neighbouring levels share.
     void give_lanes(std::vector<Level>& levels) const {
         const auto count = static_cast<std::uint32_t>(levels.size());
+        // A rank whose input others read, and that gets nothing, has no step at all.
+        if (count == 0) return;
         if (count >= lanes_) {
             for (std::uint32_t i = 0; i < count; ++i) levels[i].first = i * lanes_ / count;
             return;
@@ -64,6 +73,8 @@ private:
             const auto slowest = std::ranges::max_element(levels, {}, [](const Level& level) {
                 return level.lanes < level.steps.size() ? level.cost / level.lanes : -1;
             });
+            if (slowest->lanes >= slowest->steps.size()) break;
+            if (slowest->cost <= enough_ * slowest->lanes) break;
             ++slowest->lanes;
         }
         std::uint32_t first = 0;
@@ -84,47 +95,12 @@ private:
         }
     }
 
-    std::uint32_t lanes_;
+    std::uint32_t lanes_ = 1;
+    double enough_ = 0;
+    double busiest_ = 0;
     std::map<std::uint32_t, std::vector<Item>> levels_;
     std::vector<std::uint32_t> up_;
     std::vector<std::uint32_t> down_;
-};
-
-/// Lanes of their own for everything that moves, at each rank. What only waits for the end shares
-/// the rank's last lane, because nobody waits for that in turn. The way down has lanes like the way
-/// up: links are shared by the number of those who use them.
-class OwnLanes {
-public:
-    OwnLanes(std::uint32_t ranks, bool leaves_push)
-        : leaves_push_(leaves_push), used_(ranks), up_(ranks), down_(ranks) {}
-
-    void take(const Tree& tree) {
-        for (std::uint32_t rank = 0; rank < used_.size(); ++rank) {
-            const bool leaf = tree.folds[rank].size() == 1;
-            up_[rank].push_back(leaf && !leaves_push_ ? shared : used_[rank]++);
-            down_[rank].push_back(leaf || rank == tree.root ? shared : used_[rank]++);
-        }
-    }
-
-    /// Lanes of a rank so far.
-    std::uint32_t used(std::uint32_t rank) const { return used_[rank]; }
-    /// Lanes of the rank that needs most.
-    std::uint32_t most() const { return *std::ranges::max_element(used_) + 1; }
-
-    std::uint32_t up(std::uint32_t rank, std::uint32_t unit) const {
-        return up_[rank][unit] == shared ? used_[rank] : up_[rank][unit];
-    }
-    std::uint32_t down(std::uint32_t rank, std::uint32_t unit) const {
-        return down_[rank][unit] == shared ? used_[rank] : down_[rank][unit];
-    }
-
-private:
-    static constexpr std::uint32_t shared = UINT32_MAX;
-
-    const bool leaves_push_;
-    std::vector<std::uint32_t> used_;             ///< of each rank, without the shared one
-    std::vector<std::vector<std::uint32_t>> up_;  ///< by rank, then unit
-    std::vector<std::vector<std::uint32_t>> down_;
 };
 
 }  // namespace rondo

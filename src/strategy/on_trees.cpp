@@ -1,111 +1,74 @@
-// Centralized, tree, hierarchical copy, reduction to one device: they differ in the tree of each
-// unit and in nothing else.
+// A tree per unit; who is its root follows from the collective.
+#include "strategy/on_trees.hpp"
+
 #include <algorithm>
-#include <numeric>
-
-#include <fmt/format.h>
-
-#include "strategy/problem.hpp"
-#include "strategy/tree.hpp"
 
 namespace rondo {
 namespace {
 
-std::vector<std::uint32_t> members_of(const Problem& problem, std::uint32_t half) {
-    std::vector<std::uint32_t> members;
-    for (std::uint32_t rank = 0; rank < problem.ranks; ++rank) {
-        const std::uint32_t own =
-            problem.halves.empty() ? (rank < problem.ranks / 2 ? 0 : 1) : problem.halves[rank];
-        if (own == half) {
-            members.push_back(rank);
-        }
-    }
-    return members;
-}
-
-/// `main` folds its half in the order of ranks, then what its counterpart has folded of the other.
-Tree make_hierarchy(const Problem& problem, std::uint32_t main) {
-    std::vector<std::uint32_t> own = members_of(problem, 0);
-    std::vector<std::uint32_t> other = members_of(problem, 1);
-    if (std::find(own.begin(), own.end(), main) == own.end()) {
-        std::swap(own, other);
-    }
-    Tree tree{.root = main, .folds = {}};
-    tree.folds.resize(problem.ranks);
-    for (std::uint32_t rank = 0; rank < problem.ranks; ++rank) {
-        tree.folds[rank] = {rank};
-    }
-    tree.folds[main] = own;
-    if (!other.empty()) {
-        const auto place = std::find(own.begin(), own.end(), main) - own.begin();
-        const std::uint32_t counterpart = other[static_cast<std::size_t>(place) % other.size()];
-        tree.folds[counterpart] = other;
-        tree.folds[main].push_back(counterpart);
-    }
-    return tree;
-}
-
-Tree make_tree(const Strategy& strategy, const Problem& problem, std::uint32_t root) {
-    switch (strategy.kind()) {
-        case Strategy::Kind::hierarchical_copy:
-            return make_hierarchy(problem, root);
-        case Strategy::Kind::tree:
-            return make_heap_tree(order_from(problem, root), strategy.arity());
-        default: {
-            // Folded in the order of ranks, whoever the centre is.
-            Tree tree{.root = root, .folds = {}};
-            tree.folds.resize(problem.ranks);
-            for (std::uint32_t rank = 0; rank < problem.ranks; ++rank) {
-                tree.folds[rank] = {rank};
-            }
-            tree.folds[root].resize(problem.ranks);
-            std::iota(tree.folds[root].begin(), tree.folds[root].end(), 0u);
-            return tree;
-        }
-    }
-}
-
-/// Who holds the unit when it is complete.
-std::uint32_t root_of(const Strategy& strategy, const Problem& problem, const Schedule& schedule,
-                      std::uint32_t unit) {
-    if (has_owners(problem.collective)) {
-        return schedule.unit_owners[unit];
-    }
-    if (problem.collective == Collective::broadcast) {
-        return problem.root;
-    }
-    if (strategy.kind() == Strategy::Kind::hierarchical_copy) {
-        return unit % problem.ranks;
-    }
-    if (problem.centre < problem.ranks) {
-        return problem.centre;
-    }
-    return problem.collective == Collective::reduce ? problem.root : order_from(problem, 0).front();
+std::uint32_t root_of_unit(const BuildInput& input, const OnTrees& shape, const Schedule& schedule,
+                           std::uint32_t unit) {
+    if (has_owners(input.collective)) return schedule.unit_owners[unit];
+    return input.collective == Collective::broadcast ? input.root : shape.centre(unit);
 }
 
 }  // namespace
 
-Schedule build_on_trees(const Strategy& strategy, const Problem& problem) {
-    Schedule start = start_schedule(strategy, problem);
-    const std::uint32_t pairs = std::max(1u, problem.lanes / 2);
-    cut_evenly(start,
-               strategy.kind() == Strategy::Kind::hierarchical_copy ? strategy.num_packs() : pairs);
-    ScheduleBuilder builder(std::move(start), problem.depth);
+Schedule build_on_trees(const BuildInput& input, const OnTrees& shape) {
+    require_tree_collective(input);
+    Schedule start = start_schedule(input);
+    cut_evenly(start, shape.units);
+    ScheduleBuilder builder(std::move(start), input.depth);
     const auto units = static_cast<std::uint32_t>(builder.schedule().unit_shares.size());
+    TreeLanes lanes{.machine = &input.machine};
+    if (input.variant == 1) lanes.down = lanes.up;
     for (std::uint32_t unit = 0; unit < units; ++unit) {
-        const std::uint32_t pair = unit % pairs;
-        const TreeLanes lanes =
-            problem.lanes == 1 ? TreeLanes{0, 0} : TreeLanes{2 * pair, 2 * pair + 1};
-        const Tree tree =
-            make_tree(strategy, problem, root_of(strategy, problem, builder.schedule(), unit));
+        const Tree tree = shape.tree(root_of_unit(input, shape, builder.schedule(), unit));
         const std::vector<bool> wanted = wanted_by(builder.schedule(), unit);
-        if (reduces(problem.collective)) {
+        if (reduces(input.collective)) {
             add_reduction(builder, tree, unit, lanes, wanted);
         } else {
             add_broadcast(builder, tree, unit, lanes, wanted);
         }
     }
     return builder.take();
+}
+
+Schedule build_side_by_side(const BuildInput& input, const std::vector<Tree>& trees) {
+    enum Part : std::uint32_t { sends, owns, gets };
+    Schedule start = start_schedule(input);
+    const auto units = static_cast<std::uint32_t>(trees.size());
+    cut_evenly(start, units);
+    ScheduleBuilder builder(std::move(start), input.depth);
+    std::vector<std::uint32_t> up(input.ranks());
+    std::vector<std::uint32_t> down(input.ranks());
+    for (std::uint32_t unit = 0; unit < units; ++unit) {
+        for (std::uint32_t rank = 0; rank < input.ranks(); ++rank) {
+            bool inner = trees[unit].folds[rank].size() > 1;
+            // One root serves all units, and has no others to send or to get.
+            if (has_root(input.collective) && rank == input.root) inner = unit % 2 == 0;
+            up[rank] = inner ? owns : sends;
+            down[rank] = inner ? owns : gets;
+        }
+        const TreeLanes lanes{.up_at = up, .down_at = down, .machine = &input.machine};
+        const std::vector<bool> wanted = wanted_by(builder.schedule(), unit);
+        if (reduces(input.collective)) {
+            add_reduction(builder, trees[unit], unit, lanes, wanted);
+        } else {
+            add_broadcast(builder, trees[unit], unit, lanes, wanted);
+        }
+    }
+    Schedule schedule = builder.take();
+    for (Lane& lane : schedule.lanes) {
+        std::ranges::stable_sort(lane.steps, {}, [&](const Step& step) {
+            return (step.unit + units - lane.rank % units - 1) % units;
+        });
+    }
+    return schedule;
+}
+
+std::vector<std::uint32_t> tree_variants(const BuildInput&, std::uint64_t bytes) {
+    return {bytes <= small_message ? 1u : 0u};
 }
 
 }  // namespace rondo

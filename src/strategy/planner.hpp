@@ -1,132 +1,77 @@
-// What of a machine matters for strategies, and which strategy is the fastest on it by simulation.
+// The only one who chooses: from what a caller wants to the schedule and the partition that are the
+// fastest on this machine by simulation.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "rondo/schedule.hpp"
-#include "rondo/strategy.hpp"
-#include "strategy/build.hpp"
+#include "strategy/machine_view.hpp"
+#include "strategy/plan.hpp"
+#include "strategy/request.hpp"
 #include "topology/simulate/simulate.hpp"
 
 namespace rondo {
 
-/// What is to be done. Everything in it is the same on all ranks.
-struct Task {
-    Collective collective = Collective::all_reduce;
-    std::uint64_t bytes = 0;  ///< of the whole message
-    std::uint32_t root = 0;
-    std::vector<std::uint32_t> destinations = {};
-    std::vector<std::uint64_t> counts = {};
-
-    bool operator==(const Task&) const = default;
+struct PlannerOptions {
+    std::vector<int> gpus = {};     ///< rank r is gpus[r]; empty: all GPUs
+    std::uint32_t max_blocks = 64;  ///< of a rank, all lanes and replicas together
+    /// Of a rank: slots of all its channels, times depth, replicas and slot_bytes, fit into it.
+    std::uint64_t scratch_bytes = 32 << 20;
+    BandwidthModel model = BandwidthModel::nccl;
+    /// Use NVLink, XGMI and memory only. Not said: where they join every two ranks.
+    std::optional<bool> fabric_only = {};
 };
 
-/// How a strategy's work is cut.
-struct Cutting {
-    std::uint32_t lanes = 1;
-    std::uint32_t depth = 2;
-    std::uint64_t slot_bytes = 0;
-    std::uint32_t units_per_lane = 0;  ///< see Problem
-    bool leaves_push = false;          ///< the same
-    bool fetches = false;              ///< the same
-
-    bool operator==(const Cutting&) const = default;
-};
-
-struct Candidate {
-    Strategy strategy = {};
-    Cutting cutting = {};
-    double seconds = 0;
-    /// False: it takes `seconds` or more, which is too much already.
-    bool simulated = false;
-    std::string problem = {};  ///< why it can't be done here; then seconds is 0
-};
-
-struct Choice {
-    std::vector<Candidate> candidates = {};  ///< one per strategy, best first; what can't be last
-    std::string reason = {};                 ///< in words, with the runner-up
-
-    const Candidate& chosen() const { return candidates.front(); }
-};
-
-/// Pure but for what it keeps: the same topology, GPUs and task give the same choice everywhere.
-/// Keeps a reference to the topology. Not for several threads at once.
+/// Pure but for what it keeps: the same topology, options and request give the same plan in every
+/// process. May be asked by several threads; no lock is held while it simulates or builds.
+///
+///     const Planner planner(load_topology("hgx_h100"), {});
+///     const auto plan = planner.plan({.count = 1 << 20, .element_bytes = 4});
 class Planner {
 public:
-    /// Throws TopologyError for GPUs that do not exist or are named twice.
-    Planner(const Topology& topology, RoutingOptions options);
+    /// Keeps a copy of the topology in which switches in parallel are one. Throws TopologyError for
+    /// GPUs that do not exist or are named twice.
+    Planner(const Topology& topology, PlannerOptions options);
     ~Planner();
 
-    const Topology& topology() const { return routing_.topology(); }
-    const Routing& routing() const { return routing_; }
-    std::uint32_t ranks() const { return routing_.ranks(); }
-    /// Every two ranks reach each other's memory.
-    bool all_are_peers() const;
-    /// All ranks are virtual GPUs in one memory.
-    bool is_one_memory() const;
+    std::uint32_t ranks() const;
+    const MachineView& machine() const;
 
-    /// An order in which the narrowest hop of a ring is as wide as can be found.
-    const std::vector<std::uint32_t>& ring_order() const;
+    /// The fastest way to do it; a lookup when the same was asked before. Strategies whose links
+    /// alone take longer than the best are not simulated, and no simulation goes on beyond the
+    /// best. Throws InvalidArgument for what makes no sense or can't be done here, Unsupported for
+    /// more than 128 ranks.
+    std::shared_ptr<const Plan> plan(const Request& request) const;
+    /// A schedule of the caller's own, which must be valid: only its partition is chosen. Throws
+    /// InvalidArgument when it does not fit or exchanges data between ranks that nothing joins.
+    Plan plan_custom(Schedule schedule, std::uint64_t bytes, const Tuning& tuning) const;
+    /// The same as plan(), but every strategy is simulated to its end, and the reason is there.
+    Plan explain(const Request& request) const;
 
-    /// Adds what of the machine matters to the strategy: order, halves and, for forest, trees.
-    /// Throws InvalidArgument when the links don't join all ranks for a forest.
-    void complete(Problem& problem, const Strategy& strategy) const;
+    /// Requests with equal canonical forms have the same plan: sizes become those of classes, eight
+    /// from one power of two to the next.
+    Request canonical(const Request& request) const;
 
-    /// Strategies that can do the task here, with their ways to cut it.
-    std::vector<Candidate> candidates(const Task& task) const;
-    /// Every way to cut the task for one strategy.
-    std::vector<Candidate> cuttings(const Strategy& strategy, const Task& task) const;
+    /// The exact best throughput, in bytes of the message per second; 0 when nothing limits it (one
+    /// rank) or when the links don't join all ranks. Destinations count as everybody.
+    double bound(const Request& request) const;
 
-    /// The ways that the strategy's traffic takes.
-    const Routing& routing_for(const Task& task, const Strategy& strategy) const;
-
-    Schedule schedule(const Task& task, const Candidate& candidate) const;
-    /// The size of the message and of the slots is the task's and the candidate's.
-    Simulation simulate(const Task& task, const Candidate& candidate,
+    /// Runs a plan's schedule in the simulator. Bytes, replicas and slots are the request's and the
+    /// plan's.
+    Simulation simulate(const Plan& plan, const Request& request,
                         SimulationOptions options = {}) const;
-
-    /// The fastest by simulation. Candidates whose links alone take longer than the best are not
-    /// simulated, and no simulation goes on beyond the best, unless `all`. Throws InvalidArgument
-    /// when nothing can do it.
-    Choice choose(const Task& task, bool all = false) const;
-    /// The best way to cut the task for this strategy. Throws InvalidArgument when it can't do it.
-    Choice choose(const Task& task, const Strategy& strategy) const;
-
-    /// The exact best throughput of trees, bytes per second; 0 when nothing limits it (one GPU) or
-    /// when the links don't join all ranks.
-    double bound(const Task& task) const;
+    /// The ways that the traffic of a plan takes.
+    const Routing& routing(const Plan& plan) const;
 
 private:
-    struct Trees;
-    struct PieceKey;
-    struct Piece;
-    struct Trial;
+    struct State;
 
-    const Trees& trees(Collective collective, std::uint32_t root) const;
-    std::vector<Strategy> strategies(const Task& task) const;
-    const Piece& piece(PieceKey key) const;
-    std::vector<Trial> trials(const Strategy& strategy, const Task& task) const;
-    /// The best of each strategy.
-    static std::vector<Candidate> evaluate(const Task& task, std::vector<Trial> trials, bool all);
-
-    Routing routing_;
-    mutable std::vector<std::uint32_t> order_;
-    mutable std::vector<std::uint32_t> halves_;
-    mutable std::map<std::pair<Collective, std::uint32_t>, std::unique_ptr<Trees>> trees_;
-    mutable std::vector<std::unique_ptr<Piece>> pieces_;  ///< for other sizes
+    const std::unique_ptr<State> state_;
 };
 
-/// Sizes that get the same choice: the largest size of the class of `bytes`, eight classes from one
-/// power of two to the next.
+/// The largest size of the class of `bytes`.
 std::uint64_t size_class(std::uint64_t bytes);
-
-/// Why this choice was made, in words: the best against the runner-up, and what is wrong with a
-/// ring where it loses.
-std::string explain_choice(const Planner& planner, const Task& task, const Choice& choice);
 
 }  // namespace rondo

@@ -1,158 +1,208 @@
-// The strategy values: checks, printed form, JSON.
+// The table of strategies, and strategies as values: checks, printed form, JSON.
 #include "rondo/strategy.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <ostream>
 
 #include <fmt/format.h>
 
-#include "rondo/types.hpp"
-#include "topology/graph/error.hpp"
-#include "topology/graph/json_object.hpp"
+#include "base/json_object.hpp"
+#include "strategy/strategy_entry.hpp"
 
 namespace rondo {
-namespace {
 
-struct KindInfo {
-    std::string_view name;
-    std::string_view parameter;  ///< its key in JSON, or empty
-    bool parameter_optional = false;
+#define RONDO_STRATEGY(name) extern constinit const StrategyEntry name##_strategy;
+#include "strategy/strategies.inc"
+#undef RONDO_STRATEGY
+
+std::span<const StrategyEntry* const> strategy_table() {
+#define RONDO_STRATEGY(name) &name##_strategy,
+    static constexpr std::array entries{
+#include "strategy/strategies.inc"
+    };
+#undef RONDO_STRATEGY
+    return entries;
+}
+
+/// What a strategy stores, for those who know the table.
+struct StrategyPlace {
+    static const StrategyEntry* entry(const Strategy& strategy) {
+        return strategy.is_automatic() ? nullptr : strategy_table()[strategy.place_ - 1];
+    }
+    static Strategy make(std::size_t place, std::uint32_t parameter) {
+        Strategy strategy;
+        strategy.place_ = static_cast<std::uint32_t>(place + 1);
+        strategy.parameter_ = parameter;
+        return strategy;
+    }
 };
 
-/// In the order of Strategy::Kind.
-constexpr std::array<KindInfo, 8> kinds{{{"automatic", ""},
-                                         {"centralized", ""},
-                                         {"tree", "arity"},
-                                         {"ring", ""},
-                                         {"hierarchical_copy", "num_packs"},
-                                         {"reduction_to_one_device", "device"},
-                                         {"direct", "shots", true},
-                                         {"forest", ""}}};
+namespace {
 
-constexpr auto kind_names = [] {
-    std::array<std::string_view, kinds.size()> names;
-    for (std::size_t i = 0; i < kinds.size(); ++i) names[i] = kinds[i].name;
-    return names;
-}();
+constexpr std::string_view automatic_name = "automatic";
 
-std::uint32_t checked(std::int64_t value, std::int64_t least, std::int64_t most, const char* what) {
-    if (value < least || value > most) {
-        throw InvalidArgument(
-            fmt::format("{} is {}; it must be {} to {}", what, value, least, most));
+/// Null for automatic.
+const StrategyEntry* find_entry(std::string_view name) {
+    if (name == automatic_name) return nullptr;
+    for (const StrategyEntry* const entry : strategy_table()) {
+        if (entry->name == name) return entry;
     }
-    return static_cast<std::uint32_t>(value);
+    throw InvalidArgument(fmt::format("unknown strategy '{}'; it must be one of {}", name,
+                                      fmt::join(strategy_names(), ", ")));
 }
 
-Strategy make(Strategy::Kind kind, std::int64_t parameter) {
-    switch (kind) {
-        case Strategy::Kind::automatic:
-            return Strategy::automatic();
-        case Strategy::Kind::centralized:
-            return Strategy::centralized();
-        case Strategy::Kind::tree:
-            return Strategy::tree(checked(parameter, 1, INT32_MAX, "the arity of tree"));
-        case Strategy::Kind::ring:
-            return Strategy::ring();
-        case Strategy::Kind::hierarchical_copy:
-            return Strategy::hierarchical_copy(parameter);
-        case Strategy::Kind::reduction_to_one_device:
-            return Strategy::reduction_to_one_device(static_cast<int>(
-                checked(parameter, 0, INT32_MAX, "the device of reduction_to_one_device")));
-        case Strategy::Kind::direct:
-            return Strategy::direct(checked(parameter, 0, 2, "the shots of direct"));
-        case Strategy::Kind::forest:
-            return Strategy::forest();
+Strategy make_strategy(const StrategyEntry* entry, std::int64_t parameter) {
+    if (entry == nullptr) return {};
+    if (!entry->parameter.empty() && (parameter < entry->least || parameter > entry->most)) {
+        throw InvalidArgument(fmt::format("{} of {} is {}; it must be {} to {}", entry->parameter,
+                                          entry->name, parameter, entry->least, entry->most));
     }
-    throw InvalidArgument("there is no such strategy");
+    const auto table = strategy_table();
+    return StrategyPlace::make(
+        static_cast<std::size_t>(std::ranges::find(table, entry) - table.begin()),
+        entry->parameter.empty() ? 0 : static_cast<std::uint32_t>(parameter));
 }
 
-std::int64_t parameter_of(const Strategy& strategy) {
-    return strategy.arity();  // all parameters are one number
+bool prints_parameter(const StrategyEntry* entry, const Strategy& strategy) {
+    return entry != nullptr && !entry->parameter.empty() && entry->any_form != strategy.parameter();
 }
 
-bool prints_parameter(const Strategy& strategy) {
-    const KindInfo& info = kinds[static_cast<std::size_t>(strategy.kind())];
-    return !info.parameter.empty() && !(info.parameter_optional && parameter_of(strategy) == 0);
+std::string_view name_of(const StrategyEntry* entry) {
+    return entry == nullptr ? automatic_name : entry->name;
+}
+
+std::int64_t parse_parameter(const StrategyEntry* entry, std::string_view text,
+                             std::string_view inside) {
+    std::int64_t parameter = 0;
+    const char* const end = inside.data() + inside.size();
+    const auto [stop, error] = std::from_chars(inside.data(), end, parameter);
+    if (error != std::errc() || stop != end) {
+        throw InvalidArgument(fmt::format("'{}': {} takes one whole number, its {}: {}({})", text,
+                                          entry->name, entry->parameter, entry->name,
+                                          std::max<std::int64_t>(entry->least, 1)));
+    }
+    return parameter;
 }
 
 Strategy read_strategy(const JsonObject& object) {
-    const auto kind =
-        detail::parse_name<Strategy::Kind>(object.text("strategy"), kind_names, "strategy");
-    const KindInfo& info = kinds[static_cast<std::size_t>(kind)];
-    if (info.parameter.empty()) {
+    const StrategyEntry* const entry = find_entry(object.text("strategy"));
+    if (entry == nullptr || entry->parameter.empty()) {
         object.allow_only({"strategy"});
-        return make(kind, 0);
+        return make_strategy(entry, 0);
     }
-    object.allow_only({"strategy", info.parameter});
-    const bool given = !info.parameter_optional || object.has(info.parameter);
-    return make(kind, given ? object.integer(info.parameter) : 0);
+    object.allow_only({"strategy", entry->parameter});
+    if (entry->any_form && !object.has(entry->parameter)) {
+        return make_strategy(entry, *entry->any_form);
+    }
+    return make_strategy(entry, object.integer(entry->parameter));
 }
 
 }  // namespace
 
+const StrategyEntry& entry_of(const Strategy& strategy) {
+    const StrategyEntry* const entry = StrategyPlace::entry(strategy);
+    if (entry == nullptr) throw InvalidArgument("automatic is a choice, not a way to build");
+    return *entry;
+}
+
+std::vector<Strategy> sample_strategies() {
+    std::vector<Strategy> samples;
+    for (const StrategyEntry* const entry : strategy_table()) {
+        const auto parameters =
+            entry->samples == nullptr ? std::vector<std::uint32_t>{0} : entry->samples();
+        for (const std::uint32_t parameter : parameters) {
+            samples.push_back(make_strategy(entry, parameter));
+        }
+    }
+    return samples;
+}
+
+std::vector<std::string> strategy_names() {
+    std::vector<std::string> names{std::string(automatic_name)};
+    for (const StrategyEntry* const entry : strategy_table()) names.emplace_back(entry->name);
+    return names;
+}
+
+Strategy Strategy::named(std::string_view name, std::int64_t parameter) {
+    return make_strategy(find_entry(name), parameter);
+}
+
+Strategy Strategy::centralized() {
+    return named("centralized");
+}
+
 Strategy Strategy::tree(std::uint32_t arity) {
-    return {Kind::tree, checked(arity, 1, INT32_MAX, "the arity of tree")};
+    return named("tree", arity);
+}
+
+Strategy Strategy::ring() {
+    return named("ring");
 }
 
 Strategy Strategy::hierarchical_copy(std::int64_t num_packs) {
-    return {Kind::hierarchical_copy,
-            checked(num_packs, 1, 1 << 20, "num_packs of hierarchical_copy")};
+    return named("hierarchical_copy", num_packs);
 }
 
 Strategy Strategy::reduction_to_one_device(int device) {
-    return {Kind::reduction_to_one_device,
-            checked(device, 0, INT32_MAX, "the device of reduction_to_one_device")};
+    return named("reduction_to_one_device", device);
 }
 
 Strategy Strategy::direct(std::uint32_t shots) {
-    return {Kind::direct, checked(shots, 0, 2, "the shots of direct")};
+    return named("direct", shots);
+}
+
+Strategy Strategy::forest() {
+    return named("forest");
+}
+
+std::string_view Strategy::name() const {
+    return name_of(StrategyPlace::entry(*this));
 }
 
 AllReduceStrategy AllReduceStrategy::from(const Strategy& strategy) {
-    const Strategy::Kind kind = strategy.kind();
-    if (kind != Strategy::Kind::centralized && kind != Strategy::Kind::tree &&
-        kind != Strategy::Kind::ring) {
-        throw InvalidArgument(
-            fmt::format("{} is no AllReduceStrategy; it must be centralized, tree or ring",
-                        to_string(strategy)));
+    constexpr std::array names{"centralized", "tree", "ring"};
+    if (std::ranges::find(names, strategy.name()) == names.end()) {
+        throw InvalidArgument(fmt::format("{} is no AllReduceStrategy; it must be {}",
+                                          to_string(strategy), fmt::join(names, ", ")));
     }
     return AllReduceStrategy(strategy);
 }
 
 std::string to_string(const Strategy& strategy) {
-    const std::string_view name = kind_names[static_cast<std::size_t>(strategy.kind())];
-    return prints_parameter(strategy) ? fmt::format("{}({})", name, parameter_of(strategy))
-                                      : std::string(name);
+    return prints_parameter(StrategyPlace::entry(strategy), strategy)
+               ? fmt::format("{}({})", strategy.name(), strategy.parameter())
+               : std::string(strategy.name());
+}
+
+std::ostream& operator<<(std::ostream& stream, const Strategy& strategy) {
+    return stream << to_string(strategy);
 }
 
 Strategy parse_strategy(std::string_view text) {
     const std::size_t open = text.find('(');
-    const auto kind =
-        detail::parse_name<Strategy::Kind>(text.substr(0, open), kind_names, "strategy");
-    const KindInfo& info = kinds[static_cast<std::size_t>(kind)];
-    if (open == text.npos && (info.parameter.empty() || info.parameter_optional)) {
-        return make(kind, 0);
+    const StrategyEntry* const entry = find_entry(text.substr(0, open));
+    const bool has_parameter = entry != nullptr && !entry->parameter.empty();
+    if (open == text.npos) {
+        if (!has_parameter) return make_strategy(entry, 0);
+        if (entry->any_form) return make_strategy(entry, *entry->any_form);
+        throw InvalidArgument(fmt::format("{} needs its {}: {}({})", text, entry->parameter, text,
+                                          std::max<std::int64_t>(entry->least, 1)));
     }
-    std::int64_t parameter = 0;
-    const char* const end = text.data() + text.size();
-    const char* rest = end;
-    if (open != text.npos && !info.parameter.empty()) {
-        const auto [stop, error] = std::from_chars(text.data() + open + 1, end, parameter);
-        rest = error == std::errc() ? stop : end;
+    if (!has_parameter) {
+        throw InvalidArgument(fmt::format("'{}': {} takes no number", text, text.substr(0, open)));
     }
-    if (rest + 1 != end || *rest != ')') {
-        throw InvalidArgument(
-            fmt::format("'{}' is no strategy; {} is written {}{}", text, info.name, info.name,
-                        info.parameter.empty() ? "" : fmt::format("({})", info.parameter)));
-    }
-    return make(kind, parameter);
+    if (!text.ends_with(')')) throw InvalidArgument(fmt::format("'{}' lacks its ')'", text));
+    return make_strategy(
+        entry, parse_parameter(entry, text, text.substr(open + 1, text.size() - open - 2)));
 }
 
 std::string to_json(const Strategy& strategy) {
-    const KindInfo& info = kinds[static_cast<std::size_t>(strategy.kind())];
-    Json json = {{"strategy", info.name}};
-    if (prints_parameter(strategy)) {
-        json[std::string(info.parameter)] = parameter_of(strategy);
+    const StrategyEntry* const entry = StrategyPlace::entry(strategy);
+    Json json = {{"strategy", strategy.name()}};
+    if (prints_parameter(entry, strategy)) {
+        json[std::string(entry->parameter)] = strategy.parameter();
     }
     return json.dump();
 }
@@ -161,7 +211,7 @@ Strategy strategy_from_json(std::string_view text) {
     try {
         const Json json = parse_strict_json(text);
         return read_strategy(JsonObject(json, ""));
-    } catch (const TopologyError& error) {
+    } catch (const JsonError& error) {
         throw InvalidArgument(fmt::format("strategy: {}", error.what()));
     }
 }

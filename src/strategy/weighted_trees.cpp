@@ -47,4 +47,14 @@ std::vector<std::uint32_t> depths_in(const Tree& tree) {
     return depths;
 }
 
+std::uint32_t parent_of(const Tree& tree, std::uint32_t rank) {
+    for (std::uint32_t parent = 0; parent < tree.folds.size(); ++parent) {
+        if (parent != rank &&
+            std::ranges::find(tree.folds[parent], rank) != tree.folds[parent].end()) {
+            return parent;
+        }
+    }
+    return rank;
+}
+
 }  // namespace rondo

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "strategy/build.hpp"
+#include "strategy/machine_view.hpp"
 #include "strategy/tree.hpp"
 
 namespace rondo {
@@ -19,5 +19,8 @@ Tree folds_of(const WeightedTree& tree);
 
 /// Hops from the root, per rank.
 std::vector<std::uint32_t> depths_in(const Tree& tree);
+
+/// Of a rank that is not the root.
+std::uint32_t parent_of(const Tree& tree, std::uint32_t rank);
 
 }  // namespace rondo

@@ -216,6 +216,7 @@ std::vector<OperationPtr> tails_of(Device& device) {
 
 void wait_for(Machine& machine, std::span<OperationPtr> operations, const Device& device) {
     machine.scheduler().wait(operations);
+    machine.memory().give_back_detached();
     require_healthy(device);
 }
 
@@ -226,6 +227,33 @@ void wait_for_device(Machine& machine, Device& device) {
         tails = tails_of(device);
     }
     wait_for(machine, tails, device);
+}
+
+namespace {
+
+/// A wait that ends because the device broke down (a deadlock, say) is over too: the next call for
+/// the device tells it.
+void wait_while_healthy(Machine& machine, Device& device) {
+    if (device.sticky_error.load() != cudaSuccess) return;
+    std::vector<OperationPtr> tails;
+    {
+        std::scoped_lock lock(machine.scheduler().mutex());
+        tails = tails_of(device);
+    }
+    machine.scheduler().wait(tails);
+}
+
+}  // namespace
+
+void may_synchronise(Machine& machine, Device& device) {
+    note_effect(CallEffect::may_synchronise);
+    if (machine.options().hostile) wait_while_healthy(machine, device);
+}
+
+void may_synchronise_all(Machine& machine) {
+    note_effect(CallEffect::may_synchronise);
+    if (!machine.options().hostile) return;
+    for (int i = 0; i < machine.device_count(); ++i) wait_while_healthy(machine, machine.device(i));
 }
 
 }  // namespace vgpu

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "vgpu/call_record.hpp"
 #include "vgpu/machine.hpp"
 #include "vgpu/thread_state.hpp"
 
@@ -30,6 +31,7 @@ inline cudaError_t before_call(Machine& machine, const char* function) {
     ThreadState& thread = this_thread();
     if (thread.in_host_function) return cudaErrorNotPermitted;
     thread.calls.add();
+    note_call(function, thread.device);
     return machine.faults().on_call(function).value_or(cudaSuccess);
 }
 
@@ -44,6 +46,8 @@ cudaError_t api(const char* function, Body&& body) noexcept {
         return code == cudaSuccess ? code : conclude(function, code, "");
     } catch (const ApiError& error) {
         return conclude(function, error.code, error.detail);
+    } catch (const MachineError& error) {
+        return conclude(function, cudaErrorInitializationError, error.what());
     } catch (const std::bad_alloc&) {
         return conclude(function, cudaErrorMemoryAllocation, "the host has no memory left");
     } catch (const std::exception& error) {
@@ -73,6 +77,15 @@ inline Device& current_device(Machine& machine) {
     Device& device = device_at(machine, this_thread().device);
     require_healthy(device);
     return device;
+}
+/// The call allocated or freed.
+inline void count_allocation(Machine& machine) {
+    note_effect(CallEffect::allocates);
+    machine.allocations.fetch_add(1, std::memory_order_relaxed);
+}
+inline void count_free(Machine& machine) {
+    note_effect(CallEffect::frees);
+    machine.frees.fetch_add(1, std::memory_order_relaxed);
 }
 /// Counts bytes against the device's memory; throws cudaErrorMemoryAllocation when they do not fit.
 void reserve_memory(Device& device, std::size_t bytes);
@@ -121,5 +134,11 @@ std::vector<OperationPtr> tails_of(Device& device);
 /// Waits, drops the operations, then throws the device's sticky error if it has one.
 void wait_for(Machine& machine, std::span<OperationPtr> operations, const Device& device);
 void wait_for_device(Machine& machine, Device& device);
+
+/// Every call in which a driver may synchronise says so before it does its work: in hostile mode it
+/// then waits for all work of the device. Devices in an error state are not waited for.
+void may_synchronise(Machine& machine, Device& device);
+/// The same for calls that concern all devices: host memory, and memory that peers have mapped.
+void may_synchronise_all(Machine& machine);
 
 }  // namespace vgpu

@@ -79,6 +79,7 @@ void issue_copy(Machine& machine, CopyCommand copy, cudaMemcpyKind kind, cudaStr
     const bool host_involved = destination.device < 0 || source.device < 0;
     const bool wait =
         (blocking == Blocking::yes && host_involved) || destination.pageable || source.pageable;
+    if (wait || blocking == Blocking::yes) note_effect(CallEffect::may_synchronise);
     OperationPtr operation;
     const Device* device = nullptr;
     {
@@ -147,6 +148,7 @@ void check_peer_copy(Machine& machine, const CopyCommand& copy, int destination,
 void serialise_with(Machine& machine, CopyCommand copy, int destination, int source) {
     copy.destination_device = destination;
     copy.source_device = source;
+    note_effect(CallEffect::may_synchronise);
     std::scoped_lock lock(machine.scheduler().mutex());
     forbid_while_capturing(machine);
     std::vector<OperationPtr> pending = tails_of(machine.device(destination));
@@ -188,6 +190,7 @@ cudaError_t set(const char* function, MemsetCommand command, cudaStream_t stream
     return api(function, [&](Machine& machine) {
         OperationPtr operation;
         const Device* device = nullptr;
+        if (blocking == Blocking::yes) note_effect(CallEffect::may_synchronise);
         {
             std::scoped_lock lock(machine.scheduler().mutex());
             if (blocking == Blocking::yes) forbid_while_capturing(machine);

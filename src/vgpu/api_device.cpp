@@ -1,7 +1,9 @@
 // Devices: count, properties, attributes, bus ids, selection, reset; peer access.
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "vgpu/api.hpp"
@@ -107,6 +109,7 @@ cudaError_t CUDARTAPI cudaDeviceGetByPCIBusId(int* device, const char* text) {
 
 cudaError_t CUDARTAPI cudaDeviceSynchronize() {
     return api("cudaDeviceSynchronize", [&](Machine& machine) {
+        note_effect(CallEffect::may_synchronise);
         Device& device = current_device(machine);
         {
             std::scoped_lock lock(machine.scheduler().mutex());
@@ -119,6 +122,7 @@ cudaError_t CUDARTAPI cudaDeviceSynchronize() {
 
 cudaError_t CUDARTAPI cudaDeviceReset() {
     return api("cudaDeviceReset", [&](Machine& machine) {
+        note_effect(CallEffect::may_synchronise);
         Device& device = device_at(machine, this_thread().device);
         std::vector<OperationPtr> tails;
         {
@@ -213,6 +217,10 @@ cudaError_t CUDARTAPI cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
                 fmt::format("device {} cannot reach device {}", device.index, peer)};
         }
         auto& enabled = device.peer_enabled[static_cast<std::size_t>(peer)];
+        if (enabled.load() == 0) {
+            may_synchronise(machine, device);
+            may_synchronise(machine, other);
+        }
         if (enabled.exchange(1) != 0)
             throw ApiError{cudaErrorPeerAccessAlreadyEnabled, fmt::format("peer {}", peer)};
         return cudaSuccess;
@@ -222,8 +230,12 @@ cudaError_t CUDARTAPI cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
 cudaError_t CUDARTAPI cudaDeviceDisablePeerAccess(int peer) {
     return api("cudaDeviceDisablePeerAccess", [&](Machine& machine) {
         Device& device = current_device(machine);
-        device_at(machine, peer);
+        Device& other = device_at(machine, peer);
         auto& enabled = device.peer_enabled[static_cast<std::size_t>(peer)];
+        if (enabled.load() != 0) {
+            may_synchronise(machine, device);
+            may_synchronise(machine, other);
+        }
         if (enabled.exchange(0) == 0)
             throw ApiError{cudaErrorPeerAccessNotEnabled, fmt::format("peer {}", peer)};
         return cudaSuccess;
@@ -259,5 +271,51 @@ cudaError_t CUDARTAPI cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr at
     });
 }
 
+// The address of vgpu's own function, whoever's the name leads to.
+extern cudaError_t vgpu_own_cudaGetDeviceCount(int*)
+    __attribute__((alias("cudaGetDeviceCount"), visibility("hidden")));
+
 }  // extern "C"
 #pragma GCC visibility pop
+
+// ---- two runtimes in one process
+// --------------------------------------------------------------------------------------------
+
+namespace vgpu {
+
+namespace {
+
+/// The file that holds an address.
+std::string file_of(const void* address) {
+    Dl_info info{};
+    if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "another library";
+    return info.dli_fname;
+}
+
+/// Said when the program starts, because what follows are errors that name no reason: kernels that
+/// nobody knows, or a machine without GPUs.
+struct Warning {
+    Warning() {
+        if (const std::string text = other_runtime(); !text.empty())
+            std::fprintf(stderr, "vgpu: %s\n", text.c_str());
+    }
+} const warning;
+
+}  // namespace
+
+std::string other_runtime() {
+    const auto address = [](auto function) { return reinterpret_cast<const void*>(function); };
+    const void* const own = address(&vgpu_own_cudaGetDeviceCount);
+    const void* called = address(&cudaGetDeviceCount);  // by us
+    if (called == own) {
+        const void* by_others = dlsym(RTLD_DEFAULT, "cudaGetDeviceCount");
+        if (by_others != nullptr) called = by_others;
+    }
+    if (called == own) return "";
+    return fmt::format(
+        "this process has two CUDA runtimes, and calls reach {} instead of vgpu: link only one of "
+        "them, or vgpu's library first",
+        file_of(called));
+}
+
+}  // namespace vgpu

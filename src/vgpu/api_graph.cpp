@@ -315,6 +315,7 @@ cudaError_t CUDARTAPI cudaGraphUpload(cudaGraphExec_t handle, cudaStream_t strea
 
 cudaError_t CUDARTAPI cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream_handle) {
     return api("cudaGraphLaunch", [&](Machine& machine) {
+        note_effect(CallEffect::launches);
         std::scoped_lock lock(machine.scheduler().mutex());
         GraphExec& executable = executable_at(machine, handle);
         Stream& stream = stream_at(machine, stream_handle);

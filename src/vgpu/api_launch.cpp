@@ -27,7 +27,10 @@ Registry& registry() {
 void register_kernel(const void* entry, const KernelDescription& description) {
     std::unique_lock lock(registry().mutex);
     auto& kernel = registry().kernels[entry];
-    if (!kernel) kernel = std::make_unique<Kernel>();
+    if (!kernel) {
+        kernel = std::make_unique<Kernel>();
+        kernel->number = registry().kernels.size() - 1;
+    }
     kernel->entry = entry;
     kernel->description = description;
 }
@@ -117,15 +120,19 @@ void check_launch(const Device& device, const KernelCommand& launch) {
 
 namespace {
 
-/// In hostile mode the first launch of a kernel loads it, and loading waits for the device, as lazy
-/// loading may.
-void load_lazily(Machine& machine, Device& device, const Kernel& kernel, bool capturing) {
-    if (!machine.options().hostile) return;
-    {
-        std::scoped_lock lock(machine.scheduler().mutex());
-        if (!device.loaded_kernels.insert(&kernel).second || capturing) return;
-    }
-    wait_for_device(machine, device);
+/// Whether the device has not loaded the kernel yet; now it has. With the scheduler's lock held.
+bool is_first_use(Device& device, const Kernel& kernel) {
+    std::vector<bool>& loaded = device.loaded_kernels;
+    if (kernel.number >= loaded.size()) loaded.resize(kernel.number + 1);
+    if (loaded[kernel.number]) return false;
+    loaded[kernel.number] = true;
+    return true;
+}
+
+/// The first launch of a kernel on a device loads it, and a driver may synchronise for that.
+void load_lazily(Machine& machine, Device& device) {
+    may_synchronise(machine, device);
+    require_healthy(device);
 }
 
 cudaError_t launch(const char* function, const void* entry, const cudaLaunchConfig_t& config,
@@ -149,11 +156,11 @@ cudaError_t launch(const char* function, const void* entry, const cudaLaunchConf
         command.arguments.assign(kernel.description, arguments);
         Device& device = current_device(machine);
         check_launch(device, command);
+        note_effect(CallEffect::launches);
         std::unique_lock lock(machine.scheduler().mutex());
-        if (machine.options().hostile) {
-            const bool capturing = stream_at(machine, config.stream).capture != nullptr;
+        if (is_first_use(device, kernel) && !stream_at(machine, config.stream).capture) {
             lock.unlock();
-            load_lazily(machine, device, kernel, capturing);
+            load_lazily(machine, device);
             lock.lock();
         }
         Stream& stream = stream_at(machine, config.stream);
@@ -224,7 +231,10 @@ cudaError_t CUDARTAPI cudaFuncGetAttributes(cudaFuncAttributes* attributes, cons
         require(attributes != nullptr, "attr is null");
         const Kernel& kernel = kernel_at(entry);
         Device& device = current_device(machine);
-        load_lazily(machine, device, kernel, false);
+        std::unique_lock lock(machine.scheduler().mutex());
+        const bool first_use = is_first_use(device, kernel);
+        lock.unlock();
+        if (first_use) load_lazily(machine, device);
         *attributes = {};
         attributes->maxThreadsPerBlock = kernel.description.max_threads_per_block;
         attributes->numRegs = kernel.description.registers_per_thread;

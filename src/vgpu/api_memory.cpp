@@ -25,13 +25,15 @@ void* allocate(Machine& machine, const Allocation& what) {
         throw ApiError{cudaErrorMemoryAllocation,
                        fmt::format("the host has no {} bytes left", what.bytes)};
     }
-    machine.allocations.fetch_add(1, std::memory_order_relaxed);
+    count_allocation(machine);
     return memory;
 }
 
 /// Device-side memory that counts against the limit.
 void* allocate_on(Machine& machine, Device& device, std::size_t bytes, MemoryKind kind) {
     if (bytes == 0) return nullptr;
+    may_synchronise(machine, device);
+    require_healthy(device);
     reserve_memory(device, bytes);
     try {
         return allocate(machine, {.bytes = bytes, .kind = kind, .device = device.index});
@@ -49,11 +51,14 @@ cudaError_t host_allocate(const char* function, void** pointer, std::size_t byte
                 "flags has unknown bits");
         Device& device = current_device(machine);
         forbid_capture(machine);
-        *pointer = bytes == 0 ? nullptr
-                              : allocate(machine, {.bytes = bytes,
-                                                   .kind = MemoryKind::pinned,
-                                                   .device = device.index,
-                                                   .host_flags = flags | cudaHostAllocMapped});
+        *pointer = nullptr;
+        if (bytes == 0) return cudaSuccess;
+        may_synchronise_all(machine);
+        require_healthy(device);
+        *pointer = allocate(machine, {.bytes = bytes,
+                                      .kind = MemoryKind::pinned,
+                                      .device = device.index,
+                                      .host_flags = flags | cudaHostAllocMapped});
         return cudaSuccess;
     });
 }
@@ -61,14 +66,8 @@ cudaError_t host_allocate(const char* function, void** pointer, std::size_t byte
 /// cudaFree may be called while kernels still use the memory: it waits for them, on the owning
 /// device or, in hostile mode, on all devices, as drivers do when peers have the memory mapped.
 void wait_before_free(Machine& machine, int device) {
-    if (machine.options().hostile) {
-        for (int i = 0; i < machine.device_count(); ++i) {
-            if (machine.device(i).sticky_error.load() == cudaSuccess)
-                wait_for_device(machine, machine.device(i));
-        }
-    } else {
-        wait_for_device(machine, machine.device(device));
-    }
+    may_synchronise_all(machine);
+    wait_for_device(machine, machine.device(device));
 }
 
 /// Whether kernels of the device could use the address.
@@ -131,14 +130,18 @@ cudaError_t CUDARTAPI cudaFree(void* pointer) {
             "devPtr was not returned by cudaMalloc, or was freed before");
         wait_before_free(machine, found->device);
         if (found->kind == MemoryKind::pool) {
-            std::scoped_lock lock(machine.scheduler().mutex());
-            machine.release_pool_memory(pointer);
+            note_effect(CallEffect::frees);
+            {
+                std::scoped_lock lock(machine.scheduler().mutex());
+                machine.release_pool_memory(pointer);
+            }
+            machine.memory().give_back_detached();
             return cudaSuccess;
         }
         require(machine.memory().release(pointer).has_value(),
                 "devPtr was freed by another thread at the same time");
         machine.device(found->device).memory_used -= found->bytes;
-        machine.frees.fetch_add(1, std::memory_order_relaxed);
+        count_free(machine);
         return cudaSuccess;
     });
 }
@@ -160,13 +163,14 @@ cudaError_t CUDARTAPI cudaFreeHost(void* pointer) {
         require(found && found->kind == MemoryKind::pinned &&
                     found->begin == reinterpret_cast<std::uintptr_t>(pointer),
                 "ptr was not returned by cudaMallocHost or cudaHostAlloc, or was freed before");
+        note_effect(CallEffect::may_synchronise);
         for (int i = 0; i < machine.device_count(); ++i) {
             if (machine.device(i).sticky_error.load() == cudaSuccess)
                 wait_for_device(machine, machine.device(i));
         }
         require(machine.memory().release(pointer).has_value(),
                 "ptr was freed by another thread at the same time");
-        machine.frees.fetch_add(1, std::memory_order_relaxed);
+        count_free(machine);
         return cudaSuccess;
     });
 }
@@ -179,6 +183,8 @@ cudaError_t CUDARTAPI cudaHostRegister(void* pointer, size_t bytes, unsigned int
                 "flags has unknown bits");
         Device& device = current_device(machine);
         forbid_capture(machine);
+        may_synchronise_all(machine);
+        require_healthy(device);
         const Allocation range{.begin = reinterpret_cast<std::uintptr_t>(pointer),
                                .bytes = bytes,
                                .kind = MemoryKind::registered,
@@ -188,7 +194,7 @@ cudaError_t CUDARTAPI cudaHostRegister(void* pointer, size_t bytes, unsigned int
             throw ApiError{cudaErrorHostMemoryAlreadyRegistered,
                            "part of the range is registered or allocated by CUDA already"};
         }
-        machine.allocations.fetch_add(1, std::memory_order_relaxed);
+        count_allocation(machine);
         return cudaSuccess;
     });
 }
@@ -202,8 +208,9 @@ cudaError_t CUDARTAPI cudaHostUnregister(void* pointer) {
             throw ApiError{cudaErrorHostMemoryNotRegistered,
                            "ptr is not the base of a registered range"};
         }
+        may_synchronise_all(machine);
         machine.memory().release(pointer);
-        machine.frees.fetch_add(1, std::memory_order_relaxed);
+        count_free(machine);
         return cudaSuccess;
     });
 }

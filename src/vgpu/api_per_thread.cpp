@@ -71,6 +71,10 @@ VGPU_PER_THREAD(cudaMallocFromPoolAsync, (void** p, size_t n, cudaMemPool_t m, c
 VGPU_PER_THREAD(cudaFreeAsync, (void* p, cudaStream_t t), (p, t))
 VGPU_PER_THREAD(cudaGraphLaunch, (cudaGraphExec_t g, cudaStream_t t), (g, t))
 VGPU_PER_THREAD(cudaGraphUpload, (cudaGraphExec_t g, cudaStream_t t), (g, t))
+VGPU_PER_THREAD(cudaGetDriverEntryPointByVersion,
+                (const char* s, void** f, unsigned v, unsigned long long g,
+                 cudaDriverEntryPointQueryResult* r),
+                (s, f, v, g, r))
 
 #undef VGPU_PER_THREAD
 #undef VGPU_PER_THREAD_BLOCKING

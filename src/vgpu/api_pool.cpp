@@ -35,41 +35,43 @@ cudaError_t allocate_async(const char* function, void** pointer, std::size_t byt
                            cudaMemPool_t handle, cudaStream_t stream_handle) {
     return api(function, [&](Machine& machine) {
         require(pointer != nullptr, "the pointer to store to is null");
-        std::scoped_lock lock(machine.scheduler().mutex());
+        machine.memory().give_back_detached();
+        std::unique_lock lock(machine.scheduler().mutex());
         Stream& stream = stream_at(machine, stream_handle);
         forbid_on_capturing(stream);
         MemoryPool& pool =
             handle != nullptr ? pool_at(machine, handle) : *machine.device(stream.device).pool;
-        if (bytes == 0) {
-            *pointer = nullptr;
-            return cudaSuccess;
-        }
-        const std::uint64_t before = pool.reserved;
+        *pointer = nullptr;
+        if (bytes == 0) return cudaSuccess;
         grow(machine.device(pool.device), pool, bytes);
+        pool.used += bytes;
+        lock.unlock();  // memory of the host takes long; the bytes in use keep the pool
         const bool poison = machine.options().hostile && bytes <= (std::size_t{16} << 20);
         *pointer = machine.memory().allocate(
             {.bytes = bytes, .kind = MemoryKind::pool, .device = pool.device, .pool = &pool},
             poison);
+        lock.lock();
         if (*pointer == nullptr) {
-            machine.trim_pool(pool, before);
+            machine.return_to_pool(pool, bytes);
             throw ApiError{cudaErrorMemoryAllocation,
                            fmt::format("the host has no {} bytes left", bytes)};
         }
-        pool.used += bytes;
         pool.used_high = std::max(pool.used_high, pool.used);
-        machine.allocations.fetch_add(1, std::memory_order_relaxed);
+        count_allocation(machine);
         return cudaSuccess;
     });
 }
 
 cudaError_t free_async(const char* function, void* pointer, cudaStream_t stream_handle) {
     return api(function, [&](Machine& machine) {
+        machine.memory().give_back_detached();
         std::scoped_lock lock(machine.scheduler().mutex());
         Stream& stream = stream_at(machine, stream_handle);
         const auto found = machine.memory().find(pointer);
         require(found && found->kind == MemoryKind::pool &&
                     found->begin == reinterpret_cast<std::uintptr_t>(pointer),
                 "the pointer was not returned by cudaMallocAsync, or was freed before");
+        note_effect(CallEffect::frees);
         issue(machine, stream, FreeCommand{pointer});
         return cudaSuccess;
     });
@@ -191,7 +193,8 @@ cudaError_t CUDARTAPI cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolPr
                 "the location must be a device");
         if (properties->handleTypes != cudaMemHandleTypeNone)
             throw ApiError{cudaErrorNotSupported, "pools can't be exported"};
-        const Device& device = device_at(machine, properties->location.id);
+        Device& device = device_at(machine, properties->location.id);
+        may_synchronise(machine, device);
         auto made = std::make_unique<MemoryPool>();
         made->device = device.index;
         made->access =
@@ -206,10 +209,17 @@ cudaError_t CUDARTAPI cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolPr
 
 cudaError_t CUDARTAPI cudaMemPoolDestroy(cudaMemPool_t handle) {
     return api("cudaMemPoolDestroy", [&](Machine& machine) {
-        std::scoped_lock lock(machine.scheduler().mutex());
-        MemoryPool& pool = pool_at(machine, handle);
-        require(!pool.is_default, "a default pool can't be destroyed");
-        Device& device = machine.device(pool.device);
+        const auto find = [&]() -> MemoryPool& {
+            MemoryPool& pool = pool_at(machine, handle);
+            require(!pool.is_default, "a default pool can't be destroyed");
+            return pool;
+        };
+        std::unique_lock lock(machine.scheduler().mutex());
+        Device& device = machine.device(find().device);
+        lock.unlock();
+        may_synchronise(machine, device);
+        lock.lock();
+        MemoryPool& pool = find();
         if (device.pool == &pool) device.pool = &device.default_pool;
         pool.destroyed = true;
         machine.trim_pool(pool, 0);

@@ -18,6 +18,8 @@ cudaError_t create_stream(const char* function, cudaStream_t* handle, unsigned f
         require(flags == cudaStreamDefault || flags == cudaStreamNonBlocking,
                 "flags must be cudaStreamDefault or cudaStreamNonBlocking");
         Device& device = current_device(machine);
+        may_synchronise(machine, device);
+        require_healthy(device);
         std::scoped_lock lock(machine.scheduler().mutex());
         auto stream = std::make_unique<Stream>();
         stream->device = device.index;
@@ -56,7 +58,9 @@ cudaError_t create_event(const char* function, cudaEvent_t* handle, unsigned fla
                 "cudaEventInterprocess needs cudaEventDisableTiming");
         if ((flags & cudaEventInterprocess) != 0)
             throw ApiError{cudaErrorNotSupported, "interprocess events"};
-        const Device& device = current_device(machine);
+        Device& device = current_device(machine);
+        may_synchronise(machine, device);
+        require_healthy(device);
         auto event = std::make_shared<Event>();
         event->device = device.index;
         event->flags = flags;
@@ -172,15 +176,22 @@ cudaError_t CUDARTAPI cudaStreamCreateWithPriority(cudaStream_t* stream, unsigne
     return create_stream("cudaStreamCreateWithPriority", stream, flags, priority);
 }
 
-/// Returns at once; work already on the stream still runs.
+/// Returns at once (not in hostile mode); work already on the stream still runs.
 cudaError_t CUDARTAPI cudaStreamDestroy(cudaStream_t handle) {
     return api("cudaStreamDestroy", [&](Machine& machine) {
-        std::scoped_lock lock(machine.scheduler().mutex());
-        const auto found = machine.streams.find(reinterpret_cast<Stream*>(handle));
-        if (found == machine.streams.end())
-            throw ApiError{cudaErrorInvalidResourceHandle, "the stream does not exist"};
+        const auto find = [&] {
+            const auto found = machine.streams.find(reinterpret_cast<Stream*>(handle));
+            if (found == machine.streams.end())
+                throw ApiError{cudaErrorInvalidResourceHandle, "the stream does not exist"};
+            return found;
+        };
+        std::unique_lock lock(machine.scheduler().mutex());
+        Device& device = machine.device(find()->second->device);
+        lock.unlock();
+        may_synchronise(machine, device);
+        lock.lock();
+        const auto found = find();
         Stream& stream = *found->second;
-        Device& device = machine.device(stream.device);
         if (stream.capture) {
             stream.capture->invalidated = true;
             stream.capture->streams.erase(&stream);
@@ -196,6 +207,7 @@ cudaError_t CUDARTAPI cudaStreamDestroy(cudaStream_t handle) {
 
 cudaError_t CUDARTAPI cudaStreamSynchronize(cudaStream_t handle) {
     return api("cudaStreamSynchronize", [&](Machine& machine) {
+        note_effect(CallEffect::may_synchronise);
         OperationPtr tail;
         const Device* device = nullptr;
         {
@@ -283,7 +295,11 @@ cudaError_t CUDARTAPI cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int 
 
 cudaError_t CUDARTAPI cudaEventDestroy(cudaEvent_t event) {
     return api("cudaEventDestroy", [&](Machine& machine) {
-        std::scoped_lock lock(machine.scheduler().mutex());
+        std::unique_lock lock(machine.scheduler().mutex());
+        Device& device = machine.device(event_at(machine, event)->device);
+        lock.unlock();
+        may_synchronise(machine, device);
+        lock.lock();
         machine.events.erase(event_at(machine, event).get());
         return cudaSuccess;
     });
@@ -322,6 +338,7 @@ cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t handle) {
 
 cudaError_t CUDARTAPI cudaEventSynchronize(cudaEvent_t handle) {
     return api("cudaEventSynchronize", [&](Machine& machine) {
+        note_effect(CallEffect::may_synchronise);
         OperationPtr operation;
         const Device* device = nullptr;
         {

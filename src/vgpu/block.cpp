@@ -96,9 +96,10 @@ WaitOutcome detail::wait_slowly(const FlagWait& wait) {
     give_way(block);
     if (block.outcome == WaitOutcome::timed_out && block.scheduler->machine().report().empty()) {
         block.scheduler->machine().set_report(
-            fmt::format("device {} block {} of kernel {}: reached its deadline waiting for {}\n",
-                        block.info.device, block.index, block.info.kernel,
-                        block.scheduler->describe_wait(block.wait)) +
+            fmt::format(
+                "device {} block {} of kernel {}: reached its deadline waiting for {}\n",
+                block.info.device, block.index, block.info.kernel,
+                block.scheduler->describe_wait(block.wait, Scheduler::seen_by(block.wait))) +
             block.scheduler->describe());
     }
     return block.outcome;

@@ -23,6 +23,7 @@ using ObjectReferences = std::vector<std::pair<UserObject*, unsigned>>;
 /// A kernel known to the runtime; lives for ever once registered.
 struct Kernel {
     const void* entry = nullptr;
+    std::size_t number = 0;  ///< in the order of registration
     KernelDescription description;
     int max_dynamic_shared_bytes = 48 * 1024;
 };

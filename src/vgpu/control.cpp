@@ -14,6 +14,8 @@ namespace vgpu {
 
 namespace {
 
+constexpr std::uint64_t most_workers = 1024;
+
 std::string environment(const char* name) {
     const char* value = std::getenv(name);
     return value == nullptr ? std::string() : std::string(value);
@@ -37,6 +39,13 @@ std::uint64_t parse_number(const char* name, const std::string& text) {
     if (suffix == "G") return value << 30;
     throw std::invalid_argument(
         fmt::format("{} is '{}'; only K, M or G may follow the number", name, text));
+}
+
+void require_workers(const char* name, std::uint64_t workers) {
+    if (workers > most_workers) {
+        throw std::invalid_argument(
+            fmt::format("{} is {}; it must be 0 to {}", name, workers, most_workers));
+    }
 }
 
 bool is_on(const char* name) {
@@ -67,12 +76,16 @@ Options Options::from_environment() {
         options.memory_per_device = parse_number("VGPU_MEMORY", value);
     }
     if (const std::string value = environment("VGPU_WORKERS"); !value.empty()) {
-        options.workers = static_cast<int>(parse_number("VGPU_WORKERS", value));
+        const std::uint64_t workers = parse_number("VGPU_WORKERS", value);
+        require_workers("VGPU_WORKERS", workers);
+        options.workers = static_cast<int>(workers);
     }
     return options;
 }
 
 void reset(const Options& options) {
+    if (options.workers > 0)
+        require_workers("Options::workers", static_cast<std::uint64_t>(options.workers));
     replace_machine(options);
     this_thread().last_error = cudaSuccess;
     this_thread().device = 0;
@@ -167,6 +180,16 @@ Counters counters() {
     result.live_events = all.events.size();
     result.live_graphs = all.graphs.graphs.size() + all.graphs.executables.size();
     return result;
+}
+
+LiveMemory live_memory(int device) {
+    require_device(device);
+    return machine().memory().live(
+        [&](const Allocation& each) { return !each.is_host() && each.device == device; });
+}
+
+LiveMemory live_host_memory() {
+    return machine().memory().live([](const Allocation& each) { return each.is_host(); });
 }
 
 }  // namespace vgpu

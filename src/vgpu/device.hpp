@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "vgpu/memory.hpp"
@@ -44,7 +43,7 @@ struct Device {
     std::deque<OperationPtr> launches;  ///< kernels with blocks that have no place yet, in order
     std::vector<OperationPtr> queue_tails;  ///< last operation of each hardware queue
     int next_queue = 0;
-    std::set<const Kernel*> loaded_kernels;
+    std::vector<bool> loaded_kernels;  ///< by number
 
     bool has_place(std::size_t blocks, std::size_t threads_each) const {
         return resident_blocks + blocks <= max_resident_blocks &&

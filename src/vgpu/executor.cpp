@@ -11,12 +11,12 @@ namespace vgpu {
 
 namespace {
 
-thread_local Block* running_block = nullptr;
+thread_local Block* block_of_thread = nullptr;
 
 }  // namespace
 
 __attribute__((noinline)) void detail::set_running_block(Block* block) {
-    running_block = block;
+    block_of_thread = block;
 }
 
 void detail::block_entry(void* argument) {
@@ -34,7 +34,7 @@ void detail::block_entry(void* argument) {
 }
 
 __attribute__((noinline)) Block* block_of_this_thread() noexcept {
-    return running_block;
+    return block_of_thread;
 }
 
 bool Block::before(const Block& other) const {

@@ -87,6 +87,12 @@ inline bool can_go_on(Block& block, std::uint64_t now) {
     return false;
 }
 
+/// Whether the block's wait ends without anybody's help: at a deadline, computed or not yet, or
+/// because it does not wait.
+inline bool ends_by_itself(const Block& block) {
+    return !block.waiting || block.wait.deadline_ns != 0 || block.wait.timeout_ns != 0;
+}
+
 /// Belongs to one thread at a time; other threads only look into it to take blocks away.
 class Executor {
 public:

@@ -6,20 +6,45 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <set>
 #include <thread>
 #include <utility>
 
+#include "topology/graph/error.hpp"
+#include "topology/graph/json.hpp"
+#include "topology/graph/load.hpp"
 #include "vgpu/properties.hpp"
 
 namespace vgpu {
 
+namespace {
+
+/// Files of NCCL's are told apart from broken JSON; reading them needs more than this layer has.
+rondo::Topology read_topology(std::string_view text) {
+    const auto first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+    if (first != std::string_view::npos && text[first] == '<') {
+        throw rondo::TopologyError(
+            "it is XML, and vgpu reads JSON; `rondo-topo convert FILE.xml FILE.json` makes JSON of "
+            "NCCL's topology files");
+    }
+    return rondo::topology_from_json(text);
+}
+
+/// Whether what the GPU is linked by is the host's memory.
+bool in_host_memory(const rondo::Topology& topology, int gpu) {
+    const auto& links = topology.links();
+    return std::any_of(links.begin(), links.end(), [&](const rondo::Link& link) {
+        return link.source == topology.gpu_node(gpu) && link.kind == rondo::LinkKind::memory;
+    });
+}
+
+}  // namespace
+
 Machine::Machine(const Options& options, std::uint64_t generation)
     : options_(options),
       generation_(generation),
-      topology_(rondo::load_topology(options.topology)),
+      topology_(rondo::load_topology(options.topology, read_topology)),
       direct_links_(topology_) {
     direct_links_.set_pci_peer_access(false);
     for (int i = 0; i < topology_.gpu_count(); ++i) make_device(i);
@@ -43,7 +68,10 @@ void Machine::make_device(int index) {
                                : std::size_t{16} << 30;
     int resident = options_.resident_blocks;
     if (resident == 0 && options_.hostile) resident = 32;
-    device->properties = make_properties(node.gpu, index, device->memory_limit, resident);
+    device->properties = make_properties(node.gpu, index,
+                                         {.memory = device->memory_limit,
+                                          .in_host_memory = in_host_memory(topology_, index),
+                                          .resident_blocks = resident});
     const cudaDeviceProp& properties = device->properties;
     const auto multiprocessors = static_cast<std::size_t>(properties.multiProcessorCount);
     device->max_resident_blocks =
@@ -128,11 +156,14 @@ cudaError_t Machine::run_copy(const CopyCommand& copy) {
 }
 
 void Machine::release_pool_memory(void* pointer) {
-    const auto freed = memory_.release(pointer);
+    const auto freed = memory_.detach(pointer);
     if (!freed) return;
-    MemoryPool& pool = *freed->pool;
-    pool.used -= freed->bytes;
     frees.fetch_add(1, std::memory_order_relaxed);
+    return_to_pool(*freed->pool, freed->bytes);
+}
+
+void Machine::return_to_pool(MemoryPool& pool, std::uint64_t bytes) {
+    pool.used -= bytes;
     trim_pool(pool, pool.destroyed ? 0 : pool.release_threshold);
     if (pool.destroyed && pool.used == 0) pools.erase(&pool);
 }
@@ -179,19 +210,22 @@ namespace {
 
 std::mutex making;
 std::uint64_t machines_made = 0;
+std::string environment_problem;  // why no machine can be made of it
 
 }  // namespace
 
 Machine& detail::make_from_environment() {
     std::scoped_lock lock(making);
     if (Machine* existing = in_force.load()) return *existing;
+    if (!environment_problem.empty()) throw MachineError(environment_problem);
     try {
         // Never deleted at exit: other threads may still be inside, and their blocks use it.
         in_force = new Machine(Options::from_environment(), ++machines_made);
         in_force.load()->update_instrumentation();
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "vgpu: %s\n", error.what());
-        std::exit(2);
+        environment_problem = error.what();
+        std::fprintf(stderr, "vgpu: there is no virtual machine: %s\n", error.what());
+        throw MachineError(environment_problem);
     }
     return *in_force.load();
 }
@@ -200,6 +234,7 @@ void replace_machine(const Options& options) {
     std::scoped_lock lock(making);
     auto next = std::make_unique<Machine>(options, ++machines_made);
     const std::unique_ptr<Machine> old(detail::in_force.exchange(next.release()));
+    environment_problem.clear();
     detail::in_force.load()->update_instrumentation();
 }
 

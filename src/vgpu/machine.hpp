@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -53,8 +54,12 @@ public:
     void fail_device(int device, cudaError_t error, std::string report);
     /// Copies, honouring cut and slowed links.
     cudaError_t run_copy(const CopyCommand& copy);
-    /// Returns stream-ordered memory to its pool. With the scheduler's lock held.
+    /// Returns stream-ordered memory to its pool. With the scheduler's lock held; the host gets it
+    /// back at the next MemoryMap::give_back_detached().
     void release_pool_memory(void* pointer);
+    /// The pool has so many bytes less in use; it goes if it was destroyed and these were the last.
+    /// With the lock held.
+    void return_to_pool(MemoryPool& pool, std::uint64_t bytes);
     /// Gives what the pool holds beyond `keep` (and beyond what is in use) back to the device. With
     /// the lock held.
     void trim_pool(MemoryPool& pool, std::uint64_t keep);
@@ -103,8 +108,14 @@ Machine& make_from_environment();
 inline Machine* machine_if_any() noexcept {
     return detail::in_force.load(std::memory_order_acquire);
 }
-/// The machine in force; made from the environment at first use (ends the program with a message
-/// when that fails).
+/// The environment asks for a machine that can't be made. Calls of the API return
+/// cudaErrorInitializationError then: no argument of theirs is wrong, and none can succeed.
+struct MachineError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// The machine in force; made from the environment at first use. Throws MachineError when that
+/// fails; the first time it also writes the reason to stderr.
 inline Machine& machine() {
     Machine* const current = machine_if_any();
     return current != nullptr ? *current : detail::make_from_environment();

@@ -65,6 +65,7 @@ std::string to_string(MemoryKind kind) {
 MemoryMap::~MemoryMap() {
     count_change();
     for (const auto& [begin, allocation] : live_) give_back(allocation);
+    give_back_detached();
 }
 
 void* MemoryMap::allocate(Allocation allocation, bool poison) {
@@ -106,7 +107,37 @@ void MemoryMap::give_back(const Allocation& allocation) {
 }
 
 std::optional<Allocation> MemoryMap::release(const void* pointer) {
+    std::optional<Allocation> allocation;
+    {
+        std::unique_lock lock(mutex_);
+        allocation = remove(pointer);
+    }
+    if (allocation) give_back(*allocation);
+    return allocation;
+}
+
+std::optional<Allocation> MemoryMap::detach(const void* pointer) {
     std::unique_lock lock(mutex_);
+    const std::optional<Allocation> allocation = remove(pointer);
+    if (allocation) {
+        detached_.push_back(*allocation);
+        any_detached_.store(true, std::memory_order_relaxed);
+    }
+    return allocation;
+}
+
+void MemoryMap::give_back_detached() {
+    if (!any_detached_.load(std::memory_order_relaxed)) return;
+    std::vector<Allocation> taken;
+    {
+        std::unique_lock lock(mutex_);
+        taken.swap(detached_);
+        any_detached_.store(false, std::memory_order_relaxed);
+    }
+    for (const Allocation& allocation : taken) give_back(allocation);
+}
+
+std::optional<Allocation> MemoryMap::remove(const void* pointer) {
     count_change();
     auto found = live_.find(reinterpret_cast<std::uintptr_t>(pointer));
     if (found == live_.end()) return std::nullopt;
@@ -114,8 +145,6 @@ std::optional<Allocation> MemoryMap::release(const void* pointer) {
     live_.erase(found);
     freed_.push_back(allocation);
     if (freed_.size() > remembered_frees) freed_.pop_front();
-    lock.unlock();
-    give_back(allocation);
     return allocation;
 }
 
@@ -162,6 +191,17 @@ std::optional<Allocation> MemoryMap::find(const void* pointer) const {
 std::size_t MemoryMap::count() const {
     std::shared_lock lock(mutex_);
     return live_.size();
+}
+
+LiveMemory MemoryMap::live(const std::function<bool(const Allocation&)>& wanted) const {
+    std::shared_lock lock(mutex_);
+    LiveMemory sum;
+    for (const auto& [begin, allocation] : live_) {
+        if (!wanted(allocation)) continue;
+        ++sum.allocations;
+        sum.bytes += allocation.bytes;
+    }
+    return sum;
 }
 
 std::string MemoryMap::explain(const void* pointer) const {

@@ -5,11 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <shared_mutex>
 #include <string>
 #include <vector>
+
+#include "vgpu/control.hpp"
 
 namespace vgpu {
 
@@ -58,9 +61,14 @@ public:
     /// Removes the allocation that begins at `pointer` and gives its memory back (not for
     /// registered memory).
     std::optional<Allocation> release(const void* pointer);
+    /// The same without giving the memory back, which takes long: give_back_detached() does.
+    std::optional<Allocation> detach(const void* pointer);
+    void give_back_detached();
     /// The allocation that contains the byte at `pointer` (or begins there).
     std::optional<Allocation> find(const void* pointer) const;
     std::size_t count() const;
+    /// How much of a kind there is.
+    LiveMemory live(const std::function<bool(const Allocation&)>& wanted) const;
 
     /// What is known of an address that is in no allocation: the nearest live one below, or the one
     /// it belonged to.
@@ -70,10 +78,13 @@ public:
 
 private:
     static void give_back(const Allocation& allocation);
-    static void count_change();  // with the lock held
+    static void count_change();                             // with the lock held
+    std::optional<Allocation> remove(const void* pointer);  // the same
 
     mutable std::shared_mutex mutex_;
     std::map<std::uintptr_t, Allocation> live_;
+    std::vector<Allocation> detached_;
+    std::atomic<bool> any_detached_{false};
     std::deque<Allocation> freed_;  // the last few, for use-after-free reports
 };
 

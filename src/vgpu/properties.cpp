@@ -103,8 +103,7 @@ std::string bus_id_of(const rondo::GpuInfo& gpu, int index) {
     return gpu.bus_id.empty() ? fmt::format("0000:{:02x}:00.0", index + 1) : gpu.bus_id;
 }
 
-cudaDeviceProp make_properties(const rondo::GpuInfo& gpu, int index, std::size_t memory,
-                               int resident_blocks) {
+cudaDeviceProp make_properties(const rondo::GpuInfo& gpu, int index, const DevicePlace& place) {
     cudaDeviceProp p{};
     const Generation& generation = generation_of(gpu);
     const std::string name = "vgpu " + (gpu.model.empty() ? std::string("V100") : gpu.model);
@@ -112,7 +111,7 @@ cudaDeviceProp make_properties(const rondo::GpuInfo& gpu, int index, std::size_t
     std::memcpy(p.uuid.bytes, "rondo-vgpu", 10);
     p.uuid.bytes[14] = static_cast<char>(index >> 8);
     p.uuid.bytes[15] = static_cast<char>(index);
-    p.totalGlobalMem = memory;
+    p.totalGlobalMem = place.memory;
     p.major = gpu.compute_major > 0 ? gpu.compute_major : generation.major;
     p.minor = gpu.compute_major > 0 ? gpu.compute_minor : generation.minor;
     fill_limits(p, generation);
@@ -126,7 +125,11 @@ cudaDeviceProp make_properties(const rondo::GpuInfo& gpu, int index, std::size_t
 #if CUDART_VERSION >= 13000
     p.deviceNumaId = -1;
 #endif
-    if (resident_blocks > 0) limit_residency(p, resident_blocks);
+    if (place.in_host_memory) {
+        p.integrated = 1;
+        p.hostNativeAtomicSupported = 1;  // it is one memory
+    }
+    if (place.resident_blocks > 0) limit_residency(p, place.resident_blocks);
     return p;
 }
 

@@ -9,11 +9,16 @@
 
 namespace vgpu {
 
-/// Properties like those of the named model (V100 if unknown). `resident_blocks`, when not 0, is
-/// how many blocks the device holds at once: it then shows as that many multiprocessors of one
-/// block each (or more if needed).
-cudaDeviceProp make_properties(const rondo::GpuInfo& gpu, int index, std::size_t memory,
-                               int resident_blocks);
+/// What a device has beside its model.
+struct DevicePlace {
+    std::size_t memory = 0;
+    bool in_host_memory = false;  ///< it shares the host's memory, and says that it is integrated
+    int resident_blocks = 0;      ///< how many blocks it holds at once; 0: as many as the model
+};
+
+/// Properties like those of the named model (V100 if unknown). With resident_blocks it shows that
+/// many multiprocessors of one block each (or more if needed).
+cudaDeviceProp make_properties(const rondo::GpuInfo& gpu, int index, const DevicePlace& place);
 
 /// The PCI bus id of a device, made up when the topology has none.
 std::string bus_id_of(const rondo::GpuInfo& gpu, int index);

@@ -63,7 +63,8 @@ public:
     void kill_blocks(int device);
     std::string describe();
     /// The flag of a wait in words: whose memory it is in, what is wanted and what is there.
-    std::string describe_wait(const FlagWait& wait) const;
+    std::string describe_wait(const FlagWait& wait, std::uint32_t seen) const;
+    static std::uint32_t seen_by(const FlagWait& wait);
 
     /// The thread that used this executor ends.
     void return_executor(Executor& executor);
@@ -136,12 +137,14 @@ private:
     bool work_is_large() const;
     void look_for_deadlock();
     bool nothing_can_run();
-    bool every_thread_is_stuck() const;
+    bool every_thread_is_stuck(std::size_t threads) const;
+    bool is_stalled();
     std::vector<std::unique_lock<SpinLock>> hold_all_blocks();
     template <class Visitor>
     void for_each_block(Visitor visit);  // only while hold_all_blocks() is held
-    std::string describe_locked();
-    std::string describe_block(const Block& block) const;
+    struct State;
+    State copy_state();  // the same
+    std::string describe(const State& state) const;
     Executor& new_executor();
 
     Machine& machine_;

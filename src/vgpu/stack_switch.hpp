@@ -14,6 +14,16 @@
 #error "vgpu switches stacks on x86-64 only; add the switch for this processor here"
 #endif
 
+// Registers that a compiler uses, and so may keep something in, only where it may use AVX-512.
+#if defined(__AVX512F__)
+#define VGPU_CLOBBERS_OF_AVX512                                                                   \
+    , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",   \
+        "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k0", "k1", "k2", "k3", "k4", "k5", \
+        "k6", "k7"
+#else
+#define VGPU_CLOBBERS_OF_AVX512
+#endif
+
 namespace vgpu {
 
 /// What a new stack begins with. `argument` is that of the switch that leads there; the function
@@ -50,7 +60,9 @@ inline void* make_stack(void* top, StackEntry entry) {
         :
         : "rax", "rbx", "rcx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc",
           "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
-          "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+          "xmm11", "xmm12", "xmm13", "xmm14", "xmm15" VGPU_CLOBBERS_OF_AVX512);
 }
+
+#undef VGPU_CLOBBERS_OF_AVX512
 
 }  // namespace vgpu

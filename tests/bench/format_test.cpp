@@ -147,9 +147,11 @@ TEST(BenchText, IsReadByAScriptForNcclTests) {
     EXPECT_EQ(log.out_of_bounds, 0);
     EXPECT_EQ(log.out_of_bounds_word, "OK");
     EXPECT_DOUBLE_EQ(log.average, 2.25);
-    // Ours: strategy, simulated, share of the limit twice, then each peer with its ratio, twice.
-    EXPECT_THAT(log.rows[0].rest, ElementsAre("direct(2)", "15.00", "78.0", "78.0", "20.50", "2.00",
-                                              "20.50", "2.00", "30.00", "2.00", "30.00", "2.00"))
+    // Ours: strategy, simulated, share of the limit twice, spread (1.5 of 10.25 us) twice, then
+    // each peer with its ratio, twice.
+    EXPECT_THAT(log.rows[0].rest,
+                ElementsAre("direct(2)", "15.00", "78.0", "78.0", "14.6", "14.6", "20.50", "2.00",
+                            "20.50", "2.00", "30.00", "2.00", "30.00", "2.00"))
         << "a log is set against the simulated time";
     EXPECT_THAT(log.rows[3].rest, Not(IsEmpty()));
     EXPECT_THAT(text, HasSubstr("failed"));

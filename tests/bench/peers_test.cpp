@@ -75,7 +75,7 @@ TEST_P(BenchPeer, WhatItDoesNotHaveIsSaidAndItStays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, BenchPeer, ::testing::Values("openmpi", "mpich", "gloo"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& peer) { return peer.param; });
 
 TEST_F(BenchProgram, APeerThatIsMissingIsNamedWithItsPackage) {
     // A copy of the program has no peers beside it.

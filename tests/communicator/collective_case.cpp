@@ -7,9 +7,11 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include "tests/communicator/call_together.hpp"
 #include "tests/communicator/exact_data.hpp"
 #include "tests/communicator/with_element.hpp"
 #include "tests/kernels/reference.hpp"
+#include "tests/schedule/problems.hpp"
 
 namespace rondo::test {
 namespace {
@@ -42,22 +44,46 @@ Part own_part(const CollectiveCase& wanted, std::uint32_t rank) {
     return {begin, wanted.counts[rank]};
 }
 
-/// Elements of the whole message.
+/// all_to_all: elements from one rank to another.
+std::uint64_t pair_count(const CollectiveCase& wanted, std::uint32_t from, std::uint32_t to) {
+    if (!wanted.uneven) return wanted.count;
+    return (from + 2 * to) % 4 == 1 ? 0 : wanted.count / (1 + (from + to) % 3) + from % 2;
+}
+
+/// all_to_all: what a rank sends each, or receives from each.
+std::vector<std::uint64_t> pair_counts(const CollectiveCase& wanted, std::uint32_t rank,
+                                       bool sends) {
+    std::vector<std::uint64_t> counts;
+    for (std::uint32_t peer = 0; peer < wanted.counts.size(); ++peer) {
+        counts.push_back(sends ? pair_count(wanted, rank, peer) : pair_count(wanted, peer, rank));
+    }
+    return counts;
+}
+
+std::uint64_t sum_of(const std::vector<std::uint64_t>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+/// Elements of the whole message; of an all_to_all at least what any rank sends or receives.
 std::uint64_t total(const CollectiveCase& wanted) {
-    const bool has_parts = wanted.collective == Collective::all_gather ||
-                           wanted.collective == Collective::reduce_scatter;
-    return has_parts ? std::accumulate(wanted.counts.begin(), wanted.counts.end(), std::uint64_t{0})
-                     : wanted.count;
+    if (wanted.collective == Collective::all_to_all) {
+        return (wanted.count + 1) * wanted.counts.size();
+    }
+    return has_owners(wanted.collective) ? sum_of(wanted.counts) : wanted.count;
 }
 
 Part input_part(const CollectiveCase& wanted, std::uint32_t rank) {
     switch (wanted.collective) {
         case Collective::all_gather:
+        case Collective::gather:
             return own_part(wanted, rank);
         case Collective::reduce_scatter:
             return {0, total(wanted)};
         case Collective::broadcast:
-            return {0, rank == wanted.root ? wanted.count : 0};
+        case Collective::scatter:
+            return {0, rank == wanted.root ? total(wanted) : 0};
+        case Collective::all_to_all:
+            return {0, sum_of(pair_counts(wanted, rank, true))};
         default:
             return {0, wanted.count};
     }
@@ -68,9 +94,13 @@ Part output_part(const CollectiveCase& wanted, std::uint32_t rank) {
         case Collective::all_gather:
             return {0, total(wanted)};
         case Collective::reduce_scatter:
+        case Collective::scatter:
             return own_part(wanted, rank);
         case Collective::reduce:
-            return {0, rank == wanted.root ? wanted.count : 0};
+        case Collective::gather:
+            return {0, rank == wanted.root ? total(wanted) : 0};
+        case Collective::all_to_all:
+            return {0, sum_of(pair_counts(wanted, rank, false))};
         default:
             return {0, wanted.count};
     }
@@ -79,9 +109,10 @@ Part output_part(const CollectiveCase& wanted, std::uint32_t rank) {
 }  // namespace
 
 std::string CollectiveCase::name() const {
-    return fmt::format("{} {} {} {} count {} root {}{}{} offset {}", to_string(strategy),
+    return fmt::format("{} {} {} {} count {} root {}{}{}{} offset {}", to_string(strategy),
                        to_string(collective), to_string(type), to_string(op), count, root,
-                       in_place ? " in place" : "", uneven ? " uneven" : "", offset);
+                       in_place ? " in place" : "", uneven ? " uneven" : "",
+                       together ? " together" : "", offset);
 }
 
 struct CaseRunner::Buffers {
@@ -111,6 +142,8 @@ struct CaseRunner::Buffers {
             bytes[rank] = wanted;
         }
     }
+    CallMemory of(const CollectiveCase& wanted, std::uint32_t rank) const;
+
     ~Buffers() {
         for (std::byte* buffer : inputs) cudaFree(buffer);
         for (std::byte* buffer : outputs) cudaFree(buffer);
@@ -126,6 +159,10 @@ CaseRunner::~CaseRunner() = default;
 void CaseRunner::prepare(CollectiveCase& wanted) {
     const auto ranks = static_cast<std::uint32_t>(communicator_.size());
     wanted.counts.assign(ranks, wanted.count);
+    // The others are either not in place, or at the root only.
+    wanted.in_place = wanted.in_place && (!has_owners(wanted.collective) ||
+                                          wanted.collective == Collective::all_gather ||
+                                          wanted.collective == Collective::reduce_scatter);
     if (wanted.uneven) {
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
             wanted.counts[rank] = rank % 3 == 1 ? 0 : wanted.count / (rank + 1) + rank;
@@ -179,9 +216,18 @@ void CaseRunner::prepare(CollectiveCase& wanted) {
         std::vector<std::byte> result;
         if (reduces(wanted.collective)) {
             result = reduced(output);
-        } else if (wanted.collective == Collective::broadcast) {
+        } else if (wanted.collective == Collective::broadcast ||
+                   wanted.collective == Collective::scatter) {
             result = elements_of(wanted.root, output);
-        } else {
+        } else if (wanted.collective == Collective::all_to_all) {
+            for (std::uint32_t from = 0; from < ranks; ++from) {
+                const std::vector<std::uint64_t> sent = pair_counts(wanted, from, true);
+                const auto begin =
+                    std::accumulate(sent.begin(), sent.begin() + rank, std::uint64_t{0});
+                const std::vector<std::byte> part = elements_of(from, {begin, sent[rank]});
+                result.insert(result.end(), part.begin(), part.end());
+            }
+        } else if (output.count != 0) {
             for (std::uint32_t owner = 0; owner < ranks; ++owner) {
                 const std::vector<std::byte> part = elements_of(owner, own_part(wanted, owner));
                 result.insert(result.end(), part.begin(), part.end());
@@ -193,19 +239,53 @@ void CaseRunner::prepare(CollectiveCase& wanted) {
     }
 }
 
-std::vector<Work> CaseRunner::enqueue(const CollectiveCase& wanted) {
+bool applies(const Strategy& strategy, Collective collective) {
+    const MachineView machine(2);
+    return try_build({.machine = machine, .collective = collective, .strategy = strategy})
+        .has_value();
+}
+
+CallMemory CaseRunner::Buffers::of(const CollectiveCase& wanted, std::uint32_t rank) const {
+    CallMemory result{.input = (wanted.in_place ? outputs : inputs)[rank] + guard + wanted.offset,
+                      .output = outputs[rank] + guard + wanted.offset,
+                      .input_count = input_part(wanted, rank).count,
+                      .output_count = output_part(wanted, rank).count};
+    if (wanted.in_place) {
+        const std::uint64_t own = own_part(wanted, rank).begin * size_of(wanted.type);
+        if (wanted.collective == Collective::all_gather) result.input += own;
+        if (wanted.collective == Collective::reduce_scatter) result.output += own;
+    }
+    return result;
+}
+
+Work CaseRunner::enqueue_together(const CollectiveCase& wanted) {
     const auto ranks = static_cast<std::uint32_t>(communicator_.size());
-    const std::size_t element = size_of(wanted.type);
-    std::vector<Work> works;
+    CallTogether call{
+        .collective = wanted.collective, .type = wanted.type, .op = wanted.op, .root = wanted.root};
+    std::vector<CallMemory> memory;
+    std::vector<double> factors;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        std::byte* input =
-            (wanted.in_place ? buffers_->outputs : buffers_->inputs)[rank] + guard + wanted.offset;
-        std::byte* output = buffers_->outputs[rank] + guard + wanted.offset;
-        if (wanted.in_place) {
-            const std::uint64_t own = own_part(wanted, rank).begin * element;
-            if (wanted.collective == Collective::all_gather) input += own;
-            if (wanted.collective == Collective::reduce_scatter) output += own;
+        memory.push_back(buffers_->of(wanted, rank));
+        factors.push_back(exact_factor(rank));
+        if (!wanted.uneven || wanted.collective != Collective::all_to_all) continue;
+        for (const std::uint64_t count : pair_counts(wanted, rank, true)) {
+            call.pair_counts.push_back(count);
         }
+    }
+    CallOptions options{.strategy = wanted.strategy, .schedule = wanted.schedule};
+    if (wanted.op == ReduceOp::premul_sum && reduces(wanted.collective)) options.factors = factors;
+    return call_together(communicator_, call, memory, options);
+}
+
+std::vector<Work> CaseRunner::enqueue(const CollectiveCase& wanted) {
+    std::vector<Work> works;
+    if (wanted.together) {
+        works.push_back(enqueue_together(wanted));
+        return works;
+    }
+    const auto ranks = static_cast<std::uint32_t>(communicator_.size());
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        const auto [input, output, input_count, output_count] = buffers_->of(wanted, rank);
         const double factor = exact_factor(rank);
         CallOptions options{.strategy = wanted.strategy, .schedule = wanted.schedule};
         if (wanted.op == ReduceOp::premul_sum && reduces(wanted.collective)) {
@@ -228,6 +308,19 @@ std::vector<Work> CaseRunner::enqueue(const CollectiveCase& wanted) {
                                ? handle.reduce_scatter(wanted.op, in, out, std::span(wanted.counts),
                                                        options)
                                : handle.reduce_scatter(wanted.op, in, out, wanted.count, options);
+                case Collective::all_to_all:
+                    return wanted.uneven
+                               ? handle.all_to_all(in, out, pair_counts(wanted, rank, true),
+                                                   pair_counts(wanted, rank, false), options)
+                               : handle.all_to_all(in, out, wanted.count, options);
+                case Collective::gather:
+                    return wanted.uneven
+                               ? handle.gather(in, out, std::span(wanted.counts), root, options)
+                               : handle.gather(in, out, wanted.count, root, options);
+                case Collective::scatter:
+                    return wanted.uneven
+                               ? handle.scatter(in, out, std::span(wanted.counts), root, options)
+                               : handle.scatter(in, out, wanted.count, root, options);
                 default:
                     return wanted.uneven
                                ? handle.all_gather(in, out, std::span(wanted.counts), options)

@@ -22,6 +22,7 @@ struct CollectiveCase {
     Strategy strategy = {};
     std::uint32_t schedule = 0;
     bool in_place = false;
+    bool together = false;   ///< one call of the communicator instead of one by each rank's handle
     bool uneven = false;     ///< reduce_scatter and all_gather: every rank has another count
     std::size_t offset = 0;  ///< bytes by which all buffers are shifted, a multiple of the element
     std::vector<std::uint64_t> counts = {};  ///< filled in by the runner
@@ -42,6 +43,7 @@ public:
     /// The two halves of run(), for whoever does something in between.
     void prepare(CollectiveCase& wanted);
     std::vector<Work> enqueue(const CollectiveCase& wanted);
+    Work enqueue_together(const CollectiveCase& wanted);
     void take_snapshots();
     std::string check(const CollectiveCase& wanted);
     /// The outputs of all ranks.
@@ -55,5 +57,8 @@ private:
     Communicator communicator_;
     std::unique_ptr<Buffers> buffers_;
 };
+
+/// Whether the strategy does the collective at all.
+bool applies(const Strategy& strategy, Collective collective);
 
 }  // namespace rondo::test

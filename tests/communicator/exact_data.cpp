@@ -1,7 +1,7 @@
 // The rule as functions, for who has the type and the operator at hand.
 #include "tests/communicator/exact_data.hpp"
 
-#include "tests/communicator/exact_rule.hpp"
+#include "bench/tool/exact_rule.hpp"
 
 namespace rondo::test {
 

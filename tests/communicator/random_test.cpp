@@ -38,13 +38,13 @@ TEST_F(RandomSchedules, ThousandsOfRandomProblems) {
         reset(random());
         const std::uint32_t ranks = 1 + below(9);
         CommunicatorOptions options = options_of(static_cast<int>(ranks));
-        options.tuning = {.lanes = 1 + below(6),
+        options.tuning = {.replicas = 1 + below(6),
                           .depth = 1u << below(4),
                           .slot_bytes = 64 * (1 + below(40)),
                           .first_epoch = below(2) == 0 ? 0 : 0u - below(100)};
         CaseRunner runner(Communicator::create(options));
         for (int i = 0; i < 35; ++i) {
-            const std::vector<Strategy> strategies = all_strategies(ranks);
+            const std::vector<Strategy> strategies = sample_strategies();
             const Strategy strategy = strategies[below(strategies.size())];
             const Collective collective = all_collectives[below(all_collectives.size())];
             if (!applies(strategy, collective)) continue;
@@ -56,6 +56,7 @@ TEST_F(RandomSchedules, ThousandsOfRandomProblems) {
                                   .root = below(ranks),
                                   .strategy = strategy,
                                   .in_place = below(2) == 0,
+                                  .together = below(2) == 0,
                                   .uneven = below(2) == 0,
                                   .offset = below(4) * size_of(type)}),
                       "")
@@ -108,7 +109,7 @@ TEST_F(RandomSchedules, CallsOfOneChunkAndOfManyFollowEachOther) {
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
             reset(seed);
             CommunicatorOptions options = options_of(ranks);
-            options.tuning = {.lanes = seed % 2 == 0 ? 2u : 1u,
+            options.tuning = {.replicas = seed % 2 == 0 ? 2u : 1u,
                               .depth = seed % 5 == 0 ? 1u : 2u,
                               .slot_bytes = 64,
                               .first_epoch = seed % 3 == 0 ? 0u - 7u : 0u};

@@ -90,7 +90,7 @@ TEST(Ranks, MismatchGivesAllTheSameErrorAndWritesNothing) {
              return rank.all_reduce(ReduceOp::sum, data, data, 100,
                                     {.strategy = odd ? Strategy::ring() : Strategy::tree(2)});
          },
-         {"plan"}}};
+         {"rank 2: all_reduce of 100 x f32, sum, by ring", "ranks 0, 1, 3: ", "by tree(2)"}}};
     for (const Row& row : table) {
         Communicator comm = Communicator::create(options_of(4));
         const PerReplica<float> value = ramp(4, 100);
@@ -200,7 +200,7 @@ TEST(Ranks, AReceiverThatExpectsAnotherCountIsNamed) {
     Work send = comm.rank(3).send(value[3].data(), 100, 1);
     Work receive = comm.rank(1).receive(value[1].data(), 50, 3);
     const std::string error = error_of<MismatchError>([&] { send.wait(); });
-    EXPECT_NE(error.find("rank 1: receive of 50 x f32; rank 3: send of 100 x f32"),
+    EXPECT_NE(error.find("rank 3: send of 100 x f32; rank 1: receive of 50 x f32"),
               std::string::npos)
         << error;
     EXPECT_EQ(error_of<MismatchError>([&] { receive.wait(); }), error);

@@ -7,7 +7,7 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
-#include "tests/communicator/exact_rule.hpp"
+#include "bench/tool/exact_rule.hpp"
 
 namespace rondo::test {
 
@@ -16,7 +16,7 @@ namespace rondo::test {
 #pragma nv_exec_check_disable
 #endif
 template <class Run>
-RONDO_TEST_ANYWHERE auto with_element(ElementType type, Run run) {
+RONDO_ANYWHERE auto with_element(ElementType type, Run run) {
     switch (type) {
         case ElementType::i8:
             return run.template operator()<std::int8_t>();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "cuda/check.hpp"
@@ -198,6 +199,43 @@ TEST_F(TwoDeviceBufferTest, async_memory_comes_from_the_device_of_the_stream) {
     stream.synchronize();
     EXPECT_EQ(buffer.device(), DeviceId(1));
     EXPECT_EQ(attributes_of(buffer.data()).device, 1);
+}
+
+TEST_F(BufferTest, the_range_of_an_allocation_is_known_from_any_address_in_it) {
+    const DeviceBuffer<int> buffer(DeviceId(0), 1000);
+    const PinnedBuffer<int> pinned(DeviceId(0), 500);
+    const Stream stream(DeviceId(0));
+    const AsyncBuffer<int> async(stream, 200);
+    const auto expect_range = [](const int* data, std::size_t count) {
+        for (const std::size_t offset : {std::size_t{0}, count / 2, count - 1}) {
+            const auto range = memory::allocation_range(data + offset);
+            ASSERT_TRUE(range.has_value()) << count << " " << offset;
+            EXPECT_LE(range->begin, reinterpret_cast<std::uintptr_t>(data));
+            EXPECT_GE(range->bytes_from(data), count * sizeof(int));
+            EXPECT_EQ(range->bytes_from(data + offset),
+                      range->bytes_from(data) - offset * sizeof(int));
+        }
+    };
+    expect_range(buffer.data(), 1000);
+    expect_range(pinned.data(), 500);
+    expect_range(async.data(), 200);
+    EXPECT_EQ(memory::allocation_range(buffer.data())->begin,
+              reinterpret_cast<std::uintptr_t>(buffer.data()));
+    EXPECT_EQ(memory::allocation_range(buffer.data())->bytes, 4000u);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+TEST_F(BufferTest, memory_that_cuda_does_not_know_has_no_range) {
+    const int local = 0;
+    EXPECT_EQ(memory::allocation_range(&local), std::nullopt);
+    EXPECT_EQ(memory::allocation_range(nullptr), std::nullopt);
+    const int* freed = nullptr;
+    {
+        const DeviceBuffer<int> buffer(DeviceId(0), 10);
+        freed = buffer.data();
+    }
+    EXPECT_EQ(memory::allocation_range(freed), std::nullopt);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
 }  // namespace

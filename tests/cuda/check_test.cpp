@@ -1,8 +1,11 @@
 // check(): what the exception says, and that the error is not found a second time.
 #include "cuda/check.hpp"
 
+#include <functional>
 #include <string>
 
+#include "cuda/device_guard.hpp"
+#include "cuda/peer.hpp"
 #include "tests/vgpu/cuda_fixture.hpp"
 
 namespace rondo {
@@ -48,6 +51,38 @@ TEST_F(CheckTest, destructors_write_one_line_to_stderr_instead) {
                 AllOf(HasSubstr("rondo: cudaSetDevice: cudaErrorInvalidDevice"),
                       HasSubstr("check_test.cpp:")));
     EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+using TwoDeviceCheckTest = test::TwoDeviceTest;
+
+std::string failure_of(const std::function<void()>& call) {
+    try {
+        call();
+    } catch (const CudaError& error) {
+        return error.what();
+    }
+    return "nothing failed";
+}
+
+// The current device is 0 in all of them.
+TEST_F(TwoDeviceCheckTest, the_device_is_the_one_that_the_call_was_for) {
+    using testing::EndsWith;
+    const DeviceId missing(device_count_);
+    const std::string number = std::to_string(device_count_);
+    EXPECT_THAT(failure_of([] { check(cudaErrorInvalidValue, "call", DeviceId(1)); }),
+                EndsWith(", device 1"));
+    EXPECT_THAT(failure_of([&] { const DeviceGuard guard(missing); }),
+                AllOf(HasSubstr("cudaErrorInvalidDevice"), EndsWith(", device " + number)));
+    EXPECT_THAT(failure_of([&] { device_properties(missing); }), EndsWith(", device " + number));
+    EXPECT_THAT(failure_of([&] { device_attribute(missing, cudaDevAttrWarpSize); }),
+                EndsWith(", device " + number));
+    EXPECT_THAT(failure_of([&] { can_access_peer(DeviceId(1), missing); }),
+                AllOf(HasSubstr("for peer " + number), EndsWith(", device 1")));
+    EXPECT_THAT(failure_of([] {
+                    const DeviceGuard guard(DeviceId(1));
+                    check(cudaErrorInvalidValue, "call");
+                }),
+                EndsWith(", device 1"));
 }
 
 }  // namespace

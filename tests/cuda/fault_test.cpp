@@ -1,4 +1,5 @@
 // Every CUDA call of the wrappers fails once: an exception comes out, nothing leaks, nothing hangs.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ void use_everything() {
     const DeviceBuffer<int> buffer(first, 100);
     const DeviceBuffer<int> remote(second, 100);
     const PinnedBuffer<int> pinned(first, 100);
+    check_stream(stream);
     copy(stream, buffer.span(), pinned.span());
     copy(stream, remote.span(), buffer);
     {
@@ -109,6 +111,15 @@ TEST_F(FaultTest, objects_of_a_lost_device_go_with_a_log_line_and_no_exception) 
     EXPECT_NO_THROW(synchronize_device(DeviceId(0)));
 }
 
+TEST_F(FaultTest, a_range_that_can_not_be_asked_for_is_unknown_and_no_error) {
+    const DeviceBuffer<int> buffer(DeviceId(0), 10);
+    EXPECT_TRUE(memory::allocation_range(buffer.data()).has_value());
+    vgpu::fail_call("cuPointerGetAttributes", 1, cudaErrorUnknown);
+    EXPECT_EQ(memory::allocation_range(buffer.data()), std::nullopt);
+    EXPECT_TRUE(memory::allocation_range(buffer.data()).has_value());
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
 TEST_F(FaultTest, machines_without_peers_are_told_apart) {
     vgpu::reset({.topology = "dgx1_v100", .check = true});
     const PeerAccess access = enable_peer_access(all_devices());
@@ -117,6 +128,23 @@ TEST_F(FaultTest, machines_without_peers_are_told_apart) {
     EXPECT_EQ(access.unreachable.size(), 8u * 3);
     EXPECT_THAT(access.unreachable, testing::Contains(PeerPair{DeviceId(0), DeviceId(5)}));
     EXPECT_THAT(access.enabled, testing::Contains(PeerPair{DeviceId(0), DeviceId(4)}));
+}
+
+// CUDA leaves this undefined; vgpu knows every handle.
+TEST_F(FaultTest, a_destroyed_stream_is_refused_before_anything_is_put_on_it) {
+    cudaStream_t destroyed = nullptr;
+    test::require(cudaStreamCreate(&destroyed));
+    test::require(cudaStreamDestroy(destroyed));
+    int not_a_stream = 0;
+    for (const cudaStream_t handle : {destroyed, reinterpret_cast<cudaStream_t>(&not_a_stream)}) {
+        try {
+            check_stream(StreamRef(DeviceId(0), handle));
+            FAIL() << "must throw";
+        } catch (const InvalidArgument& error) {
+            EXPECT_STREQ(error.what(), "the handle is not a stream, or the stream was destroyed");
+        }
+        EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+    }
 }
 
 }  // namespace

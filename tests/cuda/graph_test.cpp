@@ -1,7 +1,11 @@
 // Capture, graphs, and what happens when a capture is broken off.
 #include "cuda/graph.hpp"
 
+#include <thread>
+
+#include "cuda/buffer.hpp"
 #include "cuda/check.hpp"
+#include "cuda/event.hpp"
 #include "tests/vgpu/cuda_fixture.hpp"
 
 namespace rondo {
@@ -80,6 +84,64 @@ TEST_F(GraphTest, a_stream_can_not_be_captured_twice) {
     const Stream stream(DeviceId(0));
     StreamCapture capture(stream);
     EXPECT_THROW(StreamCapture{stream}, CudaError);
+}
+
+/// What a library does behind its callers' backs.
+void keep_house(const Stream& stream, const Event& event) {
+    EXPECT_TRUE(event.ready());
+    event.synchronize();
+    stream.wait(event);
+    const DeviceBuffer<int> buffer(DeviceId(0), 10);
+    const PinnedBuffer<int> pinned(DeviceId(0), 10);
+    const Event another(DeviceId(0));
+    const Stream short_lived(DeviceId(0));
+}
+
+TEST_F(GraphTest, housekeeping_does_not_touch_a_capture_of_the_same_thread) {
+    for (const auto mode : {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal}) {
+        const test::PinnedWords words(1);
+        const Stream captured(DeviceId(0));
+        const Stream stream(DeviceId(0));
+        const Event event(DeviceId(0));
+        event.record(stream);
+        event.synchronize();
+        StreamCapture capture(captured, mode);
+        test::require(test::launch(test::WriteValue{words.device_data(), 5}, captured.get()));
+        keep_house(stream, event);
+        const Graph graph = capture.end();
+        EXPECT_EQ(graph.node_count(), 1u);
+    }
+}
+
+TEST_F(GraphTest, housekeeping_does_not_touch_a_global_capture_of_another_thread) {
+    const Stream captured(DeviceId(0));
+    const Stream stream(DeviceId(0));
+    const Event event(DeviceId(0));
+    event.record(stream);
+    event.synchronize();
+    StreamCapture capture(captured, cudaStreamCaptureModeGlobal);
+    std::thread([&] { keep_house(stream, event); }).join();
+    EXPECT_NO_THROW(capture.end());
+}
+
+TEST_F(GraphTest, relaxed_scopes_nest_and_put_the_mode_back) {
+    const auto mode = [] {
+        cudaStreamCaptureMode found = cudaStreamCaptureModeRelaxed;
+        test::require(cudaThreadExchangeStreamCaptureMode(&found));
+        cudaStreamCaptureMode back = found;
+        test::require(cudaThreadExchangeStreamCaptureMode(&back));
+        return found;
+    };
+    ASSERT_EQ(mode(), cudaStreamCaptureModeGlobal);
+    {
+        const RelaxedCaptureMode outer;
+        {
+            const RelaxedCaptureMode inner;
+            EXPECT_EQ(mode(), cudaStreamCaptureModeRelaxed);
+        }
+        EXPECT_EQ(mode(), cudaStreamCaptureModeRelaxed) << "the outer one lives";
+    }
+    EXPECT_EQ(mode(), cudaStreamCaptureModeGlobal);
 }
 
 }  // namespace

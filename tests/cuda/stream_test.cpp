@@ -1,6 +1,8 @@
 // Streams and events of a named device.
 #include "cuda/stream.hpp"
 
+#include <optional>
+#include <string>
 #include <type_traits>
 
 #include "cuda/check.hpp"
@@ -166,6 +168,34 @@ TEST_F(StreamTest, ready_leaves_no_last_error) {
     EXPECT_EQ(cudaGetLastError(), cudaSuccess);
     gate.open();
 }
+
+std::string refusal(StreamRef stream) {
+    try {
+        check_stream(stream);
+    } catch (const InvalidArgument& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST_F(StreamTest, streams_of_their_device_and_default_streams_can_be_used) {
+    const Stream stream(DeviceId(0));
+    EXPECT_NO_THROW(check_stream(stream));
+    EXPECT_NO_THROW(check_stream(StreamRef(DeviceId(0), nullptr)));
+    EXPECT_NO_THROW(check_stream(StreamRef::legacy_default(DeviceId(0))));
+    EXPECT_NO_THROW(check_stream(StreamRef::per_thread_default(DeviceId(0))));
+    EXPECT_EQ(stream_device(nullptr), std::nullopt) << "whichever device is current";
+}
+
+#if CUDART_VERSION >= 12080
+TEST_F(TwoDeviceStreamTest, a_stream_of_another_device_is_refused_with_both_devices) {
+    const Stream stream(DeviceId(1));
+    EXPECT_EQ(stream_device(stream.get()), DeviceId(1));
+    EXPECT_EQ(refusal(StreamRef(DeviceId(0), stream.get())),
+              "the stream belongs to device 1, not to device 0");
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+#endif
 
 }  // namespace
 

@@ -129,7 +129,7 @@ TEST(FailureRecord, NamesDeviceBlockAndFlag) {
                                .flag_address = 0x1234,
                                .waited_ns = 1'500'000};
     EXPECT_EQ(describe(record),
-              "device 3, block 5 waited 1.500 ms in vain for flag 7 (at 0x1234) to reach 12: it "
+              "device 3, block 5 waited 1.500 ms for flag 7 (at 0x1234) to reach 12: it "
               "was 11 when the deadline passed");
 }
 

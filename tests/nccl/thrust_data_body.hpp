@@ -23,7 +23,7 @@ struct Elements {
         std::uint64_t i;
         double number;
         template <class T>
-        RONDO_TEST_ANYWHERE void operator()() const {
+        RONDO_ANYWHERE void operator()() const {
             static_cast<T*>(data)[i] = element_of<T>(number);
         }
     };
@@ -31,16 +31,14 @@ struct Elements {
         const void* data;
         std::uint64_t i;
         template <class T>
-        RONDO_TEST_ANYWHERE double operator()() const {
+        RONDO_ANYWHERE double operator()() const {
             return number_of(static_cast<const T*>(data)[i]);
         }
     };
-    RONDO_TEST_ANYWHERE void store(std::uint64_t i, double number) const {
+    RONDO_ANYWHERE void store(std::uint64_t i, double number) const {
         with_element(type, Store{data, i, number});
     }
-    RONDO_TEST_ANYWHERE double load(std::uint64_t i) const {
-        return with_element(type, Load{data, i});
-    }
+    RONDO_ANYWHERE double load(std::uint64_t i) const { return with_element(type, Load{data, i}); }
 };
 
 struct MakeValue {
@@ -48,7 +46,7 @@ struct MakeValue {
     Elements elements;
     std::uint32_t rank;
     std::uint64_t begin;
-    RONDO_TEST_ANYWHERE void operator()(std::uint64_t i) const {
+    RONDO_ANYWHERE void operator()(std::uint64_t i) const {
         elements.store(i, rule.value(rank, begin + i));
     }
 };
@@ -57,7 +55,7 @@ struct MakeResult {
     DataRule rule;
     Elements elements;
     std::uint64_t begin;
-    RONDO_TEST_ANYWHERE void operator()(std::uint64_t i) const {
+    RONDO_ANYWHERE void operator()(std::uint64_t i) const {
         elements.store(i, rule.exact.result(begin + i));
     }
 };
@@ -66,7 +64,7 @@ struct Differs {
     std::uint64_t element_bytes;
     const unsigned char* a;
     const unsigned char* b;
-    RONDO_TEST_ANYWHERE bool operator()(std::uint64_t i) const {
+    RONDO_ANYWHERE bool operator()(std::uint64_t i) const {
         for (std::uint64_t byte = i * element_bytes; byte < (i + 1) * element_bytes; ++byte) {
             if (a[byte] != b[byte]) return true;
         }
@@ -79,7 +77,7 @@ struct OutsideBound {
     Elements a;
     Elements b;
     std::uint64_t begin;
-    RONDO_TEST_ANYWHERE bool operator()(std::uint64_t i) const {
+    RONDO_ANYWHERE bool operator()(std::uint64_t i) const {
         // Not `> bound`: that would let a NaN pass.
         return !(std::fabs(a.load(i) - b.load(i)) <= rule.bound(begin + i));
     }

@@ -78,17 +78,10 @@ private:
     }
 
     bool has_input(std::uint32_t rank, std::uint32_t unit) const {
-        if (schedule_.collective == Collective::broadcast) return rank == schedule_.root;
-        return schedule_.collective != Collective::all_gather ||
-               schedule_.unit_owners[unit] == rank;
+        return rondo::has_input(schedule_, rank, unit);
     }
-
     bool has_output(std::uint32_t rank, std::uint32_t unit) const {
-        if (schedule_.collective == Collective::reduce_scatter) {
-            return schedule_.unit_owners[unit] == rank;
-        }
-        return std::binary_search(schedule_.destinations.begin(), schedule_.destinations.end(),
-                                  rank);
+        return rondo::has_output(schedule_, rank, unit);
     }
 
     void enter(std::uint32_t rank) {
@@ -117,17 +110,11 @@ private:
     }
 
     Number expected(std::uint32_t call, std::uint32_t unit, std::uint32_t chunk) const {
-        if (schedule_.collective == Collective::broadcast) {
-            return contribution(call, schedule_.root, unit, chunk);
-        }
-        if (schedule_.collective == Collective::all_gather) {
-            return contribution(call, schedule_.unit_owners[unit], unit, chunk);
-        }
         Number sum = 0;
         for (std::uint32_t rank = 0; rank < schedule_.ranks; ++rank) {
-            sum += contribution(call, rank, unit, chunk);
+            if (has_input(rank, unit)) sum += contribution(call, rank, unit, chunk);
         }
-        return sum * finished_factor;
+        return reduces(schedule_.collective) ? sum * finished_factor : sum;
     }
 
     bool ended(const LaneState& state, std::size_t lane) const {

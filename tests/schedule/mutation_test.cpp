@@ -2,6 +2,7 @@
 // must reject. What both accept is harmless.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <random>
@@ -151,7 +152,8 @@ const std::map<std::string, Mutation>& mutations() {
 /// Wrong in one of several random executions.
 bool is_harmful(const Schedule& mutant, Random& random) {
     for (int run = 0; run < 24; ++run) {
-        if (!interpret(mutant, {.seed = random(), .chunks = 4, .in_place = run % 2 == 0}).empty()) {
+        const bool in_place = run % 2 == 0 && mutant.collective != Collective::all_to_all;
+        if (!interpret(mutant, {.seed = random(), .chunks = 4, .in_place = in_place}).empty()) {
             return true;
         }
     }
@@ -176,18 +178,17 @@ bool is_valid(const Schedule& mutant) {
 }
 
 Schedule random_schedule(Random& random) {
-    const auto ranks = static_cast<std::uint32_t>(2 + random() % 4);
+    const MachineView machine(static_cast<std::uint32_t>(2 + random() % 4));
+    const std::vector<Strategy> strategies = sample_strategies();
     while (true) {
-        std::vector<Strategy> strategies = all_strategies(ranks);
-        const Strategy& strategy = any_of(strategies, random);
-        std::vector<Collective> collectives = all_collectives;
-        const Collective collective = any_of(collectives, random);
-        if (!applies(strategy, collective)) continue;
-        return build(strategy, {.collective = collective,
-                                .ranks = ranks,
-                                .root = static_cast<std::uint32_t>(random() % ranks),
-                                .lanes = 1 + static_cast<std::uint32_t>(random() % 3),
-                                .depth = 1u << random() % 3});
+        BuildInput input{.machine = machine,
+                         .collective = all_collectives[random() % all_collectives.size()],
+                         .root = static_cast<std::uint32_t>(random() % machine.ranks()),
+                         .strategy = strategies[random() % strategies.size()],
+                         .depth = 1u << random() % 3};
+        const std::vector<std::uint32_t> variants = variants_of(input);
+        input.variant = variants[random() % variants.size()];
+        if (auto schedule = try_build(input)) return *std::move(schedule);
     }
 }
 
@@ -195,14 +196,24 @@ TEST(Interpreter, AgreesThatTheStrategiesAreRight) {
     Random random(1);
     for (int i = 0; i < 300; ++i) {
         const Schedule schedule = random_schedule(random);
-        EXPECT_EQ(interpret(schedule, {.seed = random(), .chunks = 3, .in_place = i % 2 == 0}), "")
+        const bool in_place = i % 2 == 0 && schedule.collective != Collective::all_to_all;
+        EXPECT_EQ(interpret(schedule, {.seed = random(), .chunks = 3, .in_place = in_place}), "")
             << to_string(schedule);
     }
 }
 
+/// Always the same, unless somebody asks for another.
+std::uint64_t chosen_seed() {
+    const char* const asked = std::getenv("RONDO_MUTATION_SEED");
+    if (asked == nullptr) return 20261118;
+    if (std::string_view(asked) == "random") return std::random_device()();
+    return std::stoull(asked);
+}
+
 TEST(Mutations, HarmfulOnesAreRejected) {
-    const std::uint64_t seed = std::random_device()();
-    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+    const std::uint64_t seed = chosen_seed();
+    std::printf("seed %llu (RONDO_MUTATION_SEED=<number> or =random)\n",
+                static_cast<unsigned long long>(seed));
     Random random(seed);
     struct Tally {
         int made = 0, harmful = 0, missed = 0;
@@ -236,7 +247,7 @@ TEST(Mutations, HarmfulOnesAreRejected) {
     std::printf("%-30s %5d made, %5d harmful, %d missed\n", "all", all.made, all.harmful,
                 all.missed);
     EXPECT_GT(all.harmful, 1000);
-    EXPECT_LE(all.missed * 100, all.harmful) << missed;
+    EXPECT_EQ(all.missed, 0) << missed;
 }
 
 }  // namespace

@@ -1,36 +1,38 @@
-// Problems and strategies that every suite over schedules runs through.
+// Collectives and schedules that every suite over schedules runs through.
 #pragma once
 
-#include <string>
 #include <vector>
 
-#include "strategy/build.hpp"
+#include "strategy/strategy_entry.hpp"
 
 namespace rondo::test {
 
 inline const std::vector<Collective> all_collectives{
-    Collective::all_reduce, Collective::reduce, Collective::broadcast, Collective::reduce_scatter,
-    Collective::all_gather};
+    Collective::all_reduce,     Collective::reduce,     Collective::broadcast,
+    Collective::reduce_scatter, Collective::all_gather, Collective::all_to_all,
+    Collective::gather,         Collective::scatter};
 
-inline std::vector<Strategy> all_strategies(std::uint32_t ranks) {
-    return {Strategy::centralized(),
-            Strategy::tree(1),
-            Strategy::tree(2),
-            Strategy::tree(5),
-            Strategy::ring(),
-            Strategy::hierarchical_copy(1),
-            Strategy::hierarchical_copy(3),
-            Strategy::hierarchical_copy(2 * ranks),
-            Strategy::reduction_to_one_device(0),
-            Strategy::direct(1),
-            Strategy::direct(2),
-            Strategy::forest()};
+/// What the strategy builds, on ranks that all reach each other; nothing where it does not apply.
+inline std::optional<Schedule> try_build(const BuildInput& input) {
+    try {
+        return build(input);
+    } catch (const Unsupported&) {
+        return std::nullopt;
+    }
 }
 
-/// direct(1) is for two collectives only.
-inline bool applies(const Strategy& strategy, Collective collective) {
-    return strategy != Strategy::direct(1) || collective == Collective::all_reduce ||
-           collective == Collective::reduce_scatter;
+/// The variants of a strategy for large messages.
+inline std::vector<std::uint32_t> variants_of(const BuildInput& input) {
+    const auto variants = entry_of(input.strategy).variants;
+    return variants == nullptr ? std::vector<std::uint32_t>{0} : variants(input, 1 << 28);
+}
+
+/// One schedule of a strategy, as small tests want it.
+inline Schedule simple(const Strategy& strategy, std::uint32_t ranks,
+                       Collective collective = Collective::all_reduce, std::uint32_t depth = 2) {
+    const MachineView machine(ranks);
+    return build(
+        {.machine = machine, .collective = collective, .strategy = strategy, .depth = depth});
 }
 
 }  // namespace rondo::test

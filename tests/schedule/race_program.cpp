@@ -10,21 +10,24 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/fractions.hpp"
 #include "kernels/program_body.hpp"
 #include "kernels/thread_block.hpp"
 #include "schedule/lower.hpp"
-#include "strategy/build.hpp"
+#include "tests/schedule/problems.hpp"
 
 namespace {
 
 using namespace rondo;
 using namespace rondo::kernels;
+using rondo::test::simple;
 
 constexpr std::uint32_t ranks = 3;
 constexpr std::uint32_t threads = 4;
 constexpr std::uint64_t most = 500;  // elements
 constexpr std::uint64_t slot_bytes = 256;
-constexpr std::uint64_t grain = 16;
+constexpr std::uint32_t grain_shift = 4;
+constexpr std::uint32_t replicas = 2;
 
 /// sync() does nothing where steps follow each other; waits still join the threads.
 struct WithoutSync : ThreadBlock {
@@ -49,41 +52,52 @@ struct Rank {
     std::vector<Mailbox> mailboxes = std::vector<Mailbox>(ranks);
     std::vector<Mailbox*> outgoing, incoming;
     RankReport report;
-    std::vector<Signature> signatures = std::vector<Signature>(ranks);
+    std::vector<FailureRecord> records = std::vector<FailureRecord>(max_blocks);
+    std::vector<std::uint32_t> calls = std::vector<std::uint32_t>(ranks);
     std::vector<float> input = std::vector<float>(most), output = std::vector<float>(most);
 };
 
 struct World {
     Schedule schedule;
-    std::vector<std::uint32_t> flags;
-    std::vector<std::vector<std::byte>> slots;
-    std::vector<std::uint64_t> begins;
+    std::uint32_t copies;              ///< replicas
+    std::vector<std::uint32_t> flags;  ///< of each replica
+    std::vector<std::byte> slots;      ///< the same
     std::vector<std::unique_ptr<Rank>> all;
     std::uint32_t abort = 0;
     /// Where pointers lead that nobody has set: a seeded bug shall be reported, not crash.
     std::vector<float> unset = std::vector<float>(most);
 
-    explicit World(const Strategy& strategy)
-        : schedule(build(strategy, {.ranks = ranks, .lanes = 2, .depth = 2})),
-          flags(list_flags(schedule).size()),
-          begins(unit_begins(schedule)) {
-        Placement placement;
-        for (std::uint32_t& flag : flags) placement.flags.push_back(&flag);
+    World(const Strategy& strategy, std::uint32_t replica_count)
+        : schedule(simple(strategy, ranks)), copies(replica_count) {
+        const Lowering lowering(schedule);
+        const std::size_t flag_count = lowering.flags().size();
+        std::vector<std::size_t> places;
+        std::size_t slot_size = 0;
         for (const Channel& channel : schedule.channels) {
-            slots.emplace_back(channel.depth * slot_bytes);
+            places.push_back(slot_size);
+            slot_size += channel.depth * slot_bytes;
         }
-        for (auto& slot : slots) placement.slots.push_back(slot.data());
+        flags.resize(copies * flag_count);
+        slots.resize(copies * slot_size);
+        const Placement placement{
+            .flag = [this](std::size_t flag) { return &flags[flag]; },
+            .slots = [this,
+                      places](std::size_t channel) { return slots.data() + places[channel]; }};
         for (std::uint32_t r = 0; r < ranks; ++r) {
             Rank& rank = *all.emplace_back(std::make_unique<Rank>());
-            rank.lowered = lower(schedule, r, placement);
+            rank.lowered = lowering.program(r, placement);
             rank.program = {.lanes = rank.lowered.lanes.data(),
                             .steps = rank.lowered.steps.data(),
                             .spans = rank.lowered.spans.data(),
                             .flags = rank.lowered.flags.data(),
-                            .unit_begins = begins.data(),
+                            .units = rank.lowered.units.data(),
                             .state = &rank.state,
-                            .slot_bytes = slot_bytes};
-            rank.report.signatures = rank.signatures.data();
+                            .slot_bytes = slot_bytes,
+                            .slot_stride = slot_size,
+                            .flag_stride = flag_count * sizeof(std::uint32_t),
+                            .lane_count = static_cast<std::uint32_t>(rank.lowered.lanes.size()),
+                            .replicas = copies};
+            rank.report.calls = rank.calls.data();
             for (std::uint64_t i = 0; i < most; ++i) rank.input[i] = static_cast<float>(r + i);
         }
         for (std::uint32_t r = 0; r < ranks; ++r) {
@@ -96,46 +110,51 @@ struct World {
 
     ProgramArguments arguments(std::uint32_t r, std::uint64_t count) {
         Rank& rank = *all[r];
-        const std::uint64_t grains = (count + grain - 1) / grain;
         const std::uint64_t chunk = slot_bytes / sizeof(float);
-        return {.program = &rank.program,
-                .rank_state = &rank.rank_state,
-                .outgoing = rank.outgoing.data(),
-                .incoming = rank.incoming.data(),
-                .report = &rank.report,
-                .abort = &abort,
-                .message = {.signature = {.count = count},
-                            .input = rank.input.data(),
-                            .output = rank.output.data()},
-                .share = grains / begins.back(),
-                .extra_shares = grains % begins.back(),
-                .grain = grain,
-                .chunk = chunk,
-                .chunks = static_cast<std::uint32_t>((count + chunk - 1) / chunk),
-                .rank = r,
-                .ranks = ranks,
-                .timeout_ns = 60'000'000'000};
+        const std::uint64_t stagger = chunk / copies >> grain_shift << grain_shift;
+        const auto chunks =
+            static_cast<std::uint32_t>((count + (copies - 1) * stagger + chunk - 1) / chunk);
+        return {.call = {.program = &rank.program,
+                         .rank_state = &rank.rank_state,
+                         .outgoing = rank.outgoing.data(),
+                         .incoming = rank.incoming.data(),
+                         .report = &rank.report,
+                         .records = rank.records.data(),
+                         .abort = &abort,
+                         .message = {.digest = count,
+                                     .input = rank.input.data(),
+                                     .output = rank.output.data(),
+                                     .chunks = count <= chunk ? count != 0 : chunks},
+                         .count = count,
+                         .chunk = chunk,
+                         .stagger = stagger,
+                         .replica_part = fraction_of(1, copies),
+                         .timeout_ns = 60'000'000'000,
+                         .grain_shift = grain_shift,
+                         .rank = r,
+                         .ranks = ranks}};
     }
 
     /// One rank's part of a call: a real thread for every thread of every lane.
     template <class Block>
     void call(std::uint32_t r, std::uint64_t count) {
         std::vector<std::unique_ptr<ThreadGroup>> groups;
-        std::vector<std::unique_ptr<SharedStep[]>> shared;
+        std::vector<std::unique_ptr<SharedProgram>> shared;
         std::vector<std::jthread> running;
-        const ThreadGrid grid{.blocks = static_cast<std::uint32_t>(all[r]->lowered.lanes.size()),
-                              .threads = threads};
+        const ThreadGrid grid{
+            .blocks = static_cast<std::uint32_t>(all[r]->lowered.lanes.size()) * copies,
+            .threads = threads};
         for (std::uint32_t lane = 0; lane < grid.blocks; ++lane) {
             ThreadGroup& group = *groups.emplace_back(std::make_unique<ThreadGroup>(threads));
-            SharedStep* const own = shared.emplace_back(new SharedStep[2]()).get();
-            for (SharedStep* step : {own, own + 1}) {
-                std::fill_n(step->sources, max_step_spans, unset.data());
-                std::fill_n(step->destinations, max_step_spans, unset.data());
+            SharedProgram* const own = shared.emplace_back(new SharedProgram()).get();
+            for (SharedStep& step : own->steps) {
+                std::fill_n(step.sources, max_step_spans, unset.data());
+                std::fill_n(step.destinations, max_step_spans, unset.data());
             }
             for (std::uint32_t thread = 0; thread < threads; ++thread) {
                 running.emplace_back([this, &group, grid, lane, thread, r, own, count] {
                     Block block(group, grid, lane, thread);
-                    program_body<ElementType::f32, ReduceOp::sum>(block, arguments(r, count), own);
+                    program_body<ElementType::f32, ReduceOp::sum>(block, arguments(r, count), *own);
                 });
             }
         }
@@ -157,9 +176,9 @@ struct World {
 /// between them.
 template <class Block>
 int run(const Strategy& strategy) {
-    World world(strategy);
     std::atomic<bool> right{true};
-    {
+    for (const std::uint32_t copies : {1u, replicas}) {
+        World world(strategy, copies);
         std::vector<std::jthread> streams;
         for (std::uint32_t r = 0; r < ranks; ++r) {
             streams.emplace_back([&world, &right, r] {

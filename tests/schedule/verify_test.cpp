@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <tuple>
+
 #include "rondo/schedule.hpp"
 #include "schedule/builder.hpp"
 #include "schedule/lower.hpp"
@@ -13,32 +16,30 @@ namespace {
 
 using namespace rondo::test;
 
-std::string name_of(const Strategy& strategy, const Problem& problem) {
-    return to_string(strategy) + " " + std::string(to_string(problem.collective)) + " ranks " +
-           std::to_string(problem.ranks) + " root " + std::to_string(problem.root) + " lanes " +
-           std::to_string(problem.lanes) + " depth " + std::to_string(problem.depth);
-}
-
-void expect_verified(const Strategy& strategy, const Problem& problem) {
-    const Schedule schedule = build(strategy, problem);
-    EXPECT_EQ(verify(schedule).problem, "") << name_of(strategy, problem) << "\n"
-                                            << (problem.ranks < 5 ? to_string(schedule) : "");
+void expect_verified(const BuildInput& input) {
+    const std::optional<Schedule> schedule = try_build(input);
+    if (!schedule) return;
+    EXPECT_EQ(verify(*schedule).problem, "")
+        << to_string(input.strategy) << " " << to_string(input.collective) << " ranks "
+        << input.ranks() << " root " << input.root << " variant " << input.variant << " depth "
+        << input.depth << "\n"
+        << (input.ranks() < 5 ? to_string(*schedule) : "");
 }
 
 class VerifyStrategies : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(VerifyStrategies, EveryStrategyAndCollectiveIsProved) {
-    const std::uint32_t ranks = GetParam();
+    const MachineView machine(GetParam());
     for (const Collective collective : all_collectives) {
-        for (const Strategy& strategy : all_strategies(ranks)) {
-            if (!applies(strategy, collective)) continue;
-            for (const std::uint32_t lanes : {1u, 2u, 6u}) {
-                for (const std::uint32_t depth : {1u, 2u, 4u}) {
-                    expect_verified(strategy, {.collective = collective,
-                                               .ranks = ranks,
-                                               .root = ranks / 2,
-                                               .lanes = lanes,
-                                               .depth = depth});
+        for (const Strategy& strategy : sample_strategies()) {
+            BuildInput input{.machine = machine,
+                             .collective = collective,
+                             .root = machine.ranks() / 2,
+                             .strategy = strategy};
+            for (input.depth = 1; input.depth <= 4; input.depth *= 2) {
+                for (const std::uint32_t variant : variants_of(input)) {
+                    input.variant = variant;
+                    expect_verified(input);
                 }
             }
         }
@@ -46,17 +47,16 @@ TEST_P(VerifyStrategies, EveryStrategyAndCollectiveIsProved) {
 }
 
 /// Chains and brooms of different weights, rooted where the collective wants them.
-std::vector<WeightedTree> uneven_trees(const Problem& problem) {
+std::vector<WeightedTree> uneven_trees(std::uint32_t ranks, Collective collective,
+                                       std::uint32_t root) {
     std::vector<WeightedTree> trees;
-    const bool one_root =
-        problem.collective == Collective::reduce || problem.collective == Collective::broadcast;
-    for (std::uint32_t root = 0; root < problem.ranks; ++root) {
-        const std::uint32_t top = one_root ? problem.root : root;
-        WeightedTree tree{std::vector<std::uint32_t>(problem.ranks), 1.0 + root % 3};
-        for (std::uint32_t i = 0; i < problem.ranks; ++i) {
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        const std::uint32_t top = has_root(collective) ? root : rank;
+        WeightedTree tree{std::vector<std::uint32_t>(ranks), 1.0 + rank % 3};
+        for (std::uint32_t i = 0; i < ranks; ++i) {
             // Every second rank hangs on the one two before it: deep and wide.
             const std::uint32_t parent = i == 0 ? 0 : i % 2 == 1 ? i - 1 : i - 2;
-            tree.parents[(top + i) % problem.ranks] = (top + parent) % problem.ranks;
+            tree.parents[(top + i) % ranks] = (top + parent) % ranks;
         }
         trees.push_back(std::move(tree));
     }
@@ -64,137 +64,71 @@ std::vector<WeightedTree> uneven_trees(const Problem& problem) {
 }
 
 TEST_P(VerifyStrategies, ForestsOfAnyTreesAreProved) {
+    const std::uint32_t ranks = GetParam();
     for (const Collective collective : all_collectives) {
-        for (const std::uint32_t lanes : {1u, 2u, 8u, 32u}) {
-            for (const std::uint32_t depth : {1u, 2u, 4u}) {
-                Problem problem{.collective = collective,
-                                .ranks = GetParam(),
-                                .root = GetParam() / 2,
-                                .lanes = lanes,
-                                .depth = depth};
-                problem.trees = uneven_trees(problem);
-                for (const std::uint32_t units_per_lane : {0u, 1u, 3u}) {
-                    problem.units_per_lane = units_per_lane;
-                    expect_verified(Strategy::forest(), problem);
-                }
-                problem.units_per_lane = 0;
-                problem.leaves_push = true;
-                expect_verified(Strategy::forest(), problem);
-                problem.fetches = true;
-                expect_verified(Strategy::forest(), problem);
-            }
+        MachineView machine(ranks);
+        machine.set_trees(uneven_trees(ranks, collective, ranks / 2));
+        BuildInput input{.machine = machine,
+                         .collective = collective,
+                         .root = ranks / 2,
+                         .strategy = Strategy::forest()};
+        for (input.depth = 1; input.depth <= 4; input.depth *= 2) {
+            for (input.variant = 0; input.variant < 3; ++input.variant) expect_verified(input);
         }
     }
 }
 
-TEST(Forest, WhoFetchesNeedsNoSlotsAndWritesToItsOwnMemoryOnly) {
-    Problem problem{.ranks = 6, .lanes = 32, .depth = 4, .fetches = true};
-    // A chain and a bush: ranks with no, one and several children.
-    problem.trees = {{{0, 0, 1, 0, 3, 4}, 1}, {{1, 2, 2, 2, 5, 2}, 1}};
-    const Schedule schedule = build(Strategy::forest(), problem);
-    EXPECT_EQ(verify(schedule).problem, "");
-    EXPECT_TRUE(schedule.chunked);
-    EXPECT_TRUE(schedule.channels.empty());
-    EXPECT_GT(schedule.unit_shares.size(), 2u);  // repeated, because there are lanes
-    for (const Lane& lane : schedule.lanes) {
-        for (const Step& step : lane.steps) {
-            for (const Operand& operand : step.destinations) EXPECT_EQ(operand.index, lane.rank);
-            EXPECT_LE(step.sources.size(), 2u);
-        }
-    }
-    // Other collectives have ranks without an output.
-    problem.collective = Collective::reduce;
-    EXPECT_FALSE(build(Strategy::forest(), problem).chunked);
-}
-
-TEST(Forest, TreesThatMakeNoSenseAreNamed) {
-    const auto message = [](std::vector<WeightedTree> trees) -> std::string {
+TEST(Forest, TreesFromElsewhereAreNamed) {
+    const auto message = [](Collective collective, std::vector<WeightedTree> trees) -> std::string {
+        MachineView machine(3);
+        machine.set_trees(std::move(trees));
         try {
-            build(Strategy::forest(), {.ranks = 3, .trees = std::move(trees)});
+            build({.machine = machine,
+                   .collective = collective,
+                   .root = 1,
+                   .strategy = Strategy::forest()});
         } catch (const InvalidArgument& error) {
             return error.what();
         }
         return "";
     };
-    EXPECT_EQ(message({{{0, 0, 0}, 1}}), "");
-    EXPECT_EQ(message({{{0, 0}, 1}}), "tree 0 has 2 parents for 3 ranks");
-    EXPECT_EQ(message({{{0, 0, 0}, 1}, {{0, 0, 7}, 1}}), "tree 1: the parent of rank 2 is 7");
-    EXPECT_EQ(message({{{0, 2, 1}, 1}}), "tree 0: rank 1 does not lead to a root");
-    EXPECT_EQ(message({{{0, 1, 0}, 1}}), "tree 0 has 2 roots");
-    EXPECT_EQ(message({{{0, 0, 0}, 0}}), "tree 0 has the weight 0");
+    EXPECT_EQ(message(Collective::broadcast, {{{1, 1, 1}, 1}}), "");
+    EXPECT_EQ(message(Collective::broadcast, {{{0, 0, 0}, 1}}),
+              "forest: a tree from rank 1 is rooted at rank 0");
+    EXPECT_EQ(message(Collective::all_gather, {{{0, 0, 0}, 1}, {{1, 1, 1}, 1}}),
+              "forest: no tree is rooted at rank 2");
 }
 
 TEST_P(VerifyStrategies, DestinationsMayBeAnyRanks) {
-    const std::uint32_t ranks = GetParam();
+    const MachineView machine(GetParam());
+    const std::uint32_t last = machine.ranks() - 1;
     for (const Collective collective : {Collective::reduce, Collective::broadcast}) {
-        for (const Strategy& strategy : all_strategies(ranks)) {
-            if (!applies(strategy, collective)) continue;
+        for (const Strategy& strategy : sample_strategies()) {
             for (const std::vector<std::uint32_t>& destinations :
-                 {std::vector{0u}, std::vector{ranks - 1}, std::vector{0u, ranks - 1}}) {
-                expect_verified(strategy, {.collective = collective,
-                                           .ranks = ranks,
-                                           .root = ranks / 3,
-                                           .destinations = destinations,
-                                           .lanes = 2});
-            }
-        }
-    }
-}
-
-TEST_P(VerifyStrategies, OrderHalvesAndUnevenCounts) {
-    const std::uint32_t ranks = GetParam();
-    std::vector<std::uint32_t> order, halves;
-    std::vector<std::uint64_t> counts;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        order.push_back(ranks - 1 - rank);
-        halves.push_back(rank % 2);
-        counts.push_back(rank * 3 % 7);
-    }
-    for (const Collective collective : all_collectives) {
-        for (const Strategy& strategy : all_strategies(ranks)) {
-            if (!applies(strategy, collective)) continue;
-            Problem problem{.collective = collective,
-                            .ranks = ranks,
-                            .order = order,
-                            .halves = halves,
-                            .centre = ranks - 1,
-                            .lanes = 2};
-            if (collective == Collective::reduce_scatter || collective == Collective::all_gather) {
-                problem.counts = counts;
-            }
-            expect_verified(strategy, problem);
-        }
-    }
-}
-
-TEST_P(VerifyStrategies, OneRankMayFoldEverything) {
-    const std::uint32_t ranks = GetParam();
-    for (const Collective collective : all_collectives) {
-        for (const std::uint32_t lanes : {1u, 3u}) {
-            const Problem problem{.collective = collective,
-                                  .ranks = ranks,
-                                  .root = ranks / 2,
-                                  .lanes = lanes,
-                                  .one_folds = true};
-            expect_verified(Strategy::direct(2), problem);
-            const Schedule schedule = build(Strategy::direct(2), problem);
-            if (!schedule.unit_owners.empty()) continue;
-            for (const Lane& lane : schedule.lanes) {
-                for (const Step& step : lane.steps) {
-                    EXPECT_TRUE(step.sources.empty() || lane.rank == ranks / 2);
+                 {std::vector{0u}, std::vector{last}, std::vector{0u, last}}) {
+                const bool reduce = collective == Collective::reduce;
+                BuildInput input{.machine = machine,
+                                 .collective = collective,
+                                 .root = reduce ? destinations.back() : machine.ranks() / 3,
+                                 .destinations = destinations,
+                                 .strategy = strategy};
+                for (const std::uint32_t variant : variants_of(input)) {
+                    input.variant = variant;
+                    expect_verified(input);
                 }
             }
         }
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, VerifyStrategies, testing::Values(1, 2, 3, 4, 5, 7, 8, 9, 16));
+INSTANTIATE_TEST_SUITE_P(Ranks, VerifyStrategies, testing::Range(1u, 17u));
 
 TEST(Verify, SixtyFourRanks) {
+    const MachineView machine(64);
     for (const Collective collective : all_collectives) {
         for (const Strategy& strategy : {Strategy::ring(), Strategy::tree(2), Strategy::direct(2),
                                          Strategy::hierarchical_copy(8)}) {
-            expect_verified(strategy, {.collective = collective, .ranks = 64, .lanes = 2});
+            expect_verified({.machine = machine, .collective = collective, .strategy = strategy});
         }
     }
 }
@@ -272,6 +206,92 @@ TEST(Verify, AnEventSaysWhatHappenedBeforeItWasSignalled) {
     EXPECT_EQ(problem_when_read_after(4), "");
 }
 
+/// A ring, whose slots a call of several chunks uses again and again.
+Schedule small_ring() {
+    return simple(Strategy::ring(), 3);
+}
+
+/// Brief calls leave credits behind; who comes with several chunks then would wait for them.
+TEST(Verify, FlagsThatBriefCallsLeftOutAreBroughtUp) {
+    for (const Strategy& strategy : {Strategy::tree(1), Strategy::direct(1)}) {
+        const Schedule schedule = simple(strategy, 3);
+        Shortcuts shortcuts = shortcuts_of(schedule);
+        EXPECT_EQ(verify(schedule, shortcuts).problem, "");
+        shortcuts.catches_up = false;
+        EXPECT_THAT(verify(schedule, shortcuts).problem, testing::HasSubstr("waits for ever for"));
+    }
+}
+
+/// What moves data or tells others may not leave chunks out, even if its last one is there.
+TEST(Verify, OnlyLanesThatTellNobodyMayLeaveChunksOut) {
+    const Schedule schedule = small_ring();
+    for (std::size_t lane = 0; lane < schedule.lanes.size(); ++lane) {
+        Shortcuts shortcuts = shortcuts_of(schedule);
+        EXPECT_FALSE(shortcuts.strides[lane]);
+        shortcuts.strides[lane] = true;
+        EXPECT_NE(verify(schedule, shortcuts).problem, "") << lane;
+    }
+    // A rank that only waits until its buffers were read may.
+    Schedule reader{.name = "reader",
+                    .collective = Collective::broadcast,
+                    .ranks = 2,
+                    .destinations = {1},
+                    .unit_shares = {1},
+                    .chunked = true};
+    reader.events = {{.from_lane = 1, .to_lane = 0}};
+    reader.lanes = {{.rank = 0, .steps = {{.unit = 0, .waits = {0}}}},
+                    {.rank = 1,
+                     .steps = {{.unit = 0,
+                                .sources = {input_of(0)},
+                                .destinations = {output_of(1)},
+                                .signals = {0}}}}};
+    EXPECT_TRUE(shortcuts_of(reader).strides[0]);
+    EXPECT_EQ(verify(reader).problem, "");
+    // Waiting for one event too few at the last chunk: its buffers are still read.
+    reader.lanes[0].steps[0].waits.clear();
+    reader.lanes[1].steps[0].signals.clear();
+    reader.events.clear();
+    EXPECT_THAT(verify(reader).problem, testing::HasSubstr("after that rank has left"));
+}
+
+/// Useless giants are refused, or judged in no time.
+TEST(Verify, TakesNoLongerThanASecond) {
+    const auto seconds_and_verdict = [](const Schedule& schedule) {
+        const auto begin = std::chrono::steady_clock::now();
+        std::string verdict;
+        try {
+            verdict = verify(schedule).problem;
+        } catch (const InvalidArgument& error) {
+            verdict = error.what();
+        }
+        const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+        return std::pair(seconds.count(), verdict);
+    };
+    const double most = 10;  // sanitizers and busy machines
+    Schedule signals = small_ring();
+    const auto added = static_cast<std::uint32_t>(signals.events.size());
+    signals.events.push_back({.from_lane = 0, .to_lane = 1});
+    for (int i = 0; i < 200'000; ++i) {
+        signals.lanes[0].steps.push_back({.unit = 0, .signals = {added}});
+        signals.lanes[1].steps.push_back({.unit = 0, .waits = {added}});
+    }
+    auto [seconds, verdict] = seconds_and_verdict(signals);
+    EXPECT_LT(seconds, most) << verdict;
+    signals.lanes[0].steps.back().signals.assign(200'000, added);
+    std::tie(seconds, verdict) = seconds_and_verdict(signals);
+    EXPECT_LT(seconds, most);
+    EXPECT_THAT(verdict, testing::HasSubstr("it has 200000 events"));
+    Schedule channels = small_ring();
+    channels.channels.resize(20'000, {.from_lane = 0, .to_lane = 1, .depth = 1024});
+    std::tie(seconds, verdict) = seconds_and_verdict(channels);
+    EXPECT_LT(seconds, most);
+    EXPECT_THAT(verdict, testing::HasSubstr("channel 3 is never used"));
+    Schedule deep = simple(Strategy::ring(), 100, Collective::all_reduce, 1024);
+    std::tie(seconds, verdict) = seconds_and_verdict(deep);
+    EXPECT_LT(seconds, most);
+    EXPECT_THAT(verdict, testing::HasSubstr("too large to be proved"));
+}
+
 /// Only what tells nobody may leave chunks out.
 TEST(Lower, LanesThatOnlyWaitHaveAStride) {
     Schedule schedule{.name = "relay", .ranks = 2, .destinations = {0, 1}, .unit_shares = {1}};
@@ -279,10 +299,10 @@ TEST(Lower, LanesThatOnlyWaitHaveAStride) {
     schedule.lanes = {{.rank = 0, .steps = {{.unit = 0, .signals = {0}}}},
                       {.rank = 1, .steps = {{.unit = 0, .waits = {0}, .signals = {1}}}},
                       {.rank = 0, .steps = {{.unit = 0, .waits = {1}}}}};
-    const Placement placement{.flags = std::vector<std::uint32_t*>(list_flags(schedule).size()),
-                              .slots = {}};
-    const LoweredProgram first = lower(schedule, 0, placement);
-    const LoweredProgram second = lower(schedule, 1, placement);
+    const Placement placement{.flag = [](std::size_t) { return nullptr; }, .slots = {}};
+    const Lowering lowering(schedule);
+    const LoweredProgram first = lowering.program(0, placement);
+    const LoweredProgram second = lowering.program(1, placement);
     ASSERT_EQ(first.lanes.size(), 2u);
     ASSERT_EQ(second.lanes.size(), 1u);
     EXPECT_EQ(first.lanes[0].stride, 1u);
@@ -293,22 +313,24 @@ TEST(Lower, LanesThatOnlyWaitHaveAStride) {
 /// Brief calls that leave out more than they may.
 TEST(Verify, BriefCallsNeedTheOtherFlags) {
     const auto problem_of = [](const Schedule& schedule, auto damage) {
-        BriefCall brief = brief_call(schedule);
-        EXPECT_EQ(verify(schedule, brief).problem, "");
-        damage(brief);
-        return verify(schedule, brief).problem;
+        Shortcuts shortcuts = shortcuts_of(schedule);
+        EXPECT_EQ(verify(schedule, shortcuts).problem, "");
+        damage(shortcuts.brief);
+        return verify(schedule, shortcuts).problem;
     };
-    const Schedule ring = build(Strategy::ring(), {.ranks = 4, .lanes = 1, .depth = 2});
+    const Schedule ring = simple(Strategy::ring(), 4);
     EXPECT_THAT(problem_of(ring, [](BriefCall& brief) { brief.early.assign(4, true); }),
-                testing::HasSubstr("it reads a slot of channel"));
+                testing::HasSubstr("it reads "));
     EXPECT_THAT(problem_of(ring, [](BriefCall& brief) { brief.roomy.assign(4, true); }),
                 testing::HasSubstr("it writes a slot of channel"));
     // Rank 1 is told nothing by the root, so it does not know whether its last push was read.
-    const Schedule chain = build(Strategy::tree(1), {.collective = Collective::reduce,
-                                                     .ranks = 2,
-                                                     .destinations = {0},
-                                                     .lanes = 1,
-                                                     .depth = 1});
+    const MachineView two(2);
+    const Schedule chain = build({.machine = two,
+                                  .collective = Collective::reduce,
+                                  .destinations = {0},
+                                  .strategy = Strategy::tree(1),
+                                  .variant = 1,
+                                  .depth = 1});
     const auto push_early = [&](BriefCall& brief) {
         for (std::size_t lane = 0; lane < chain.lanes.size(); ++lane) {
             brief.early_steps[lane] = chain.lanes[lane].rank == 1 ? 1 : 0;
@@ -316,14 +338,14 @@ TEST(Verify, BriefCallsNeedTheOtherFlags) {
         brief.early.assign(chain.channels.size(), true);
     };
     EXPECT_THAT(problem_of(chain, push_early), testing::HasSubstr("it writes a slot of channel"));
-    const Schedule direct = build(Strategy::direct(2), {.ranks = 3});
+    const Schedule direct = simple(Strategy::direct(2), 3);
     EXPECT_THAT(problem_of(direct, [](BriefCall& brief) { brief.early_steps[0] = 1; }),
                 testing::HasSubstr("it reads the input of rank 1"));
 }
 
 TEST(Verify, BriefCallsPushEarlyWhereTheyCan) {
     const auto early_of_lane_0 = [](const Strategy& strategy, std::uint32_t depth) {
-        return brief_call(build(strategy, {.ranks = 3, .lanes = 1, .depth = depth})).early_steps[0];
+        return brief_call(simple(strategy, 3, Collective::all_reduce, depth)).early_steps[0];
     };
     EXPECT_EQ(early_of_lane_0(Strategy::direct(1), 2), 1u);
     EXPECT_EQ(early_of_lane_0(Strategy::direct(1), 1), 0u);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/temporary_folder.hpp"
 #include "tests/topology/builders.hpp"
 #include "topology/graph/json.hpp"
 
@@ -17,30 +18,6 @@ using ::testing::HasSubstr;
 std::string error_for(std::string_view specification) {
     return error_of([&] { load_topology(specification); });
 }
-
-/// A file in a folder of its own, whose name contains a space; removed at the end.
-class TemporaryFile {
-public:
-    explicit TemporaryFile(const std::string& text) {
-        const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-        folder_ =
-            std::filesystem::path(::testing::TempDir()) / (std::string("rondo ") + test->name());
-        std::filesystem::create_directories(folder_);
-        std::ofstream(folder_ / "my box.json") << text;
-    }
-    ~TemporaryFile() {
-        std::error_code ignored;
-        std::filesystem::remove_all(folder_, ignored);
-    }
-    TemporaryFile(const TemporaryFile&) = delete;
-    TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-    std::string path() const { return (folder_ / "my box.json").string(); }
-    std::string folder() const { return folder_.string(); }
-
-private:
-    std::filesystem::path folder_;
-};
 
 TEST(HostTopology, EveryGpuReachesEveryOther) {
     for (const int count : {1, 2, 7, 64, 1024}) {
@@ -85,8 +62,9 @@ TEST(Load, APreset) {
 
 TEST(Load, AFile) {
     const Topology topology("my box", {gpu("a"), gpu("b")}, {});
-    const TemporaryFile file(topology_to_json(topology));
-    EXPECT_EQ(load_topology(file.path()), topology);
+    const TemporaryFolder folder;
+    const std::string file = folder.write("my folder/my box.json", topology_to_json(topology));
+    EXPECT_EQ(load_topology(file), topology);
 }
 
 TEST(Load, AnUnknownNameIsAnsweredWithThePresets) {
@@ -98,9 +76,10 @@ TEST(Load, AnUnknownNameIsAnsweredWithThePresets) {
 }
 
 TEST(Load, AFileThatIsNotATopologyIsNamed) {
-    const TemporaryFile file("{");
-    EXPECT_THAT(error_for(file.path()), AllOf(HasSubstr("my box.json"), HasSubstr("line 1")));
-    EXPECT_THAT(error_for(file.folder()), HasSubstr("directory"));
+    const TemporaryFolder folder;
+    const std::string file = folder.write("my box.json", "{");
+    EXPECT_THAT(error_for(file), AllOf(HasSubstr("my box.json"), HasSubstr("line 1")));
+    EXPECT_THAT(error_for(folder.path().string()), HasSubstr("directory"));
 }
 
 TEST(Load, AnEndlessFileIsGivenUp) {

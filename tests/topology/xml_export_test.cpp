@@ -10,6 +10,7 @@
 namespace rondo::testing {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::HasSubstr;
@@ -67,7 +68,8 @@ TEST_P(ExportedPreset, LosesOnlyWhatTheFormatCannotSay) {
     const Topology preset = load_topology(GetParam());
     const NcclXml xml = export_nccl_xml(preset);
     if (GetParam() == "host") {
-        EXPECT_THAT(xml.left_out, Each(HasSubstr("memory")));
+        EXPECT_THAT(xml.left_out, Each(AnyOf(HasSubstr("memory"), HasSubstr("loses details"))))
+            << "costs are not in the format";
     } else if (GetParam() == "dgx2_v100") {
         EXPECT_EQ(xml.left_out.size(), 12u);
         EXPECT_THAT(xml.left_out, Each(HasSubstr("the link nvs")));

@@ -8,6 +8,7 @@
 #include "rondo/training/coordinator.hpp"
 #include "rondo/training/train.hpp"
 #include "samples/synthetic_data.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/training/support.hpp"
 #include "vgpu/control.hpp"
 
@@ -56,7 +57,8 @@ TEST(Faults, ALostDeviceIsNamed) {
     const ModelParallel pipeline{
         .partitions = {{{"dense0"}, 0}, {{"activation0"}, 1}, {{"dense1"}, 2}}, .micro_batches = 2};
     std::mt19937 random(2);
-    const auto path = (std::filesystem::temp_directory_path() / "rondo-faults-ckpt").string();
+    const rondo::testing::TemporaryFolder folder;
+    const std::string path = folder.file("checkpoint");
     for (const TrainingStrategy& strategy :
          std::vector<TrainingStrategy>{DataParallel{3}, pipeline}) {
         for (int i = 0; i < 4; ++i) {
@@ -84,7 +86,6 @@ TEST(Faults, ALostDeviceIsNamed) {
             EXPECT_EQ(train(graph, strategy, data, options).parameters, undisturbed);
         }
     }
-    std::filesystem::remove(path);
 }
 
 TEST(Faults, AStoppedKernelIsATimeoutThatNamesTheRank) {

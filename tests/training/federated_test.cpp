@@ -36,6 +36,25 @@ TEST(Aggregation, KrumScoresAreSumsOfSquaredDistances) {
     EXPECT_EQ(scores, (std::vector<double>{1 + 9, 1 + 4, 4 + 9, 9 + 25, 94 * 94 + 97 * 97}));
 }
 
+/// Five clients with 1 to 5 samples, the last one far away; by hand.
+TEST(Aggregation, WeightsBySamplesWhereTheFormulaHasThem) {
+    const std::vector<ClientUpdate> updates{
+        {0, {0}, 1}, {1, {1}, 2}, {2, {3}, 3}, {3, {6}, 4}, {4, {100}, 5}};
+    const auto result = [&](const FederatedAggregation& aggregation) {
+        return ServerAggregator(aggregation).aggregate(std::vector<float>{0}, updates)[0];
+    };
+    const float mean = (0 * 1 + 1 * 2 + 3 * 3 + 6 * 4 + 100 * 5) / 15.0f;
+    EXPECT_FLOAT_EQ(result(FedAvg{}), mean);
+    EXPECT_FLOAT_EQ(result(FedProx{0.5}), mean);
+    EXPECT_FLOAT_EQ(result(FedAvgM{.server_learning_rate = 1, .server_momentum = 0.5}), mean);
+    EXPECT_FLOAT_EQ(result(FedMedian{}), 3);
+    EXPECT_FLOAT_EQ(result(FedTrimmedAvg{0.2}), (1 + 3 + 6) / 3.0f);
+    EXPECT_FLOAT_EQ(result(Krum{1}), 1);
+    // All but one, and the best two: clients 1 and 0.
+    EXPECT_FLOAT_EQ(result(MultiKrum{.byzantine = 1}), (0 * 1 + 1 * 2 + 3 * 3 + 6 * 4) / 10.0f);
+    EXPECT_FLOAT_EQ(result(MultiKrum{.byzantine = 1, .keep = 2}), (0 * 1 + 1 * 2) / 3.0f);
+}
+
 TEST(Aggregation, ServerOptimisers) {
     const std::vector<float> global{1};
     ServerAggregator momentum(FedAvgM{.server_learning_rate = 0.5, .server_momentum = 0.5});
@@ -45,6 +64,9 @@ TEST(Aggregation, ServerOptimisers) {
     // m = 0.1 * 2, v = 0.01 * 4
     EXPECT_FLOAT_EQ(adam.aggregate(global, updates_of({{3}}))[0],
                     static_cast<float>(1 + 0.1 * 0.2 / (0.2 + 1e-3)));
+    // m = 0.9 * 0.2 + 0.1 * 2, v = 0.99 * 0.04 + 0.01 * 4
+    EXPECT_FLOAT_EQ(adam.aggregate(global, updates_of({{3}}))[0],
+                    static_cast<float>(1 + 0.1 * 0.38 / (std::sqrt(0.0796) + 1e-3)));
 }
 
 TEST(Aggregation, PreconditionsAreStated) {

@@ -313,6 +313,40 @@ TEST_F(CaptureTest, a_global_capture_forbids_malloc_in_other_threads_and_a_local
     cudaGetLastError();
 }
 
+// "cudaStreamCaptureModeGlobal ... If the local thread has an ongoing capture sequence that was not
+// initiated with cudaStreamCaptureModeRelaxed at cuStreamBeginCapture, or if any other thread has a
+// concurrent capture sequence initiated with cudaStreamCaptureModeGlobal, this thread is prohibited
+// from potentially unsafe API calls."
+TEST_F(CaptureTest,
+       a_global_capture_forbids_event_queries_in_other_threads_unless_they_are_relaxed) {
+    const Stream captured;
+    const Stream stream;
+    const Event event(cudaEventDisableTiming);
+    require(cudaEventRecord(event, stream));
+    require(cudaStreamSynchronize(stream));
+    const auto elsewhere = [&](cudaStreamCaptureMode mode, bool query) {
+        cudaError_t status = cudaErrorUnknown;
+        std::thread([&] {
+            require(cudaThreadExchangeStreamCaptureMode(&mode));
+            status = query ? cudaEventQuery(event) : cudaEventSynchronize(event);
+            cudaGetLastError();
+        }).join();
+        return status;
+    };
+    for (const bool query : {true, false}) {
+        cudaGraph_t graph = nullptr;
+        require(cudaStreamBeginCapture(captured, cudaStreamCaptureModeGlobal));
+        EXPECT_EQ(elsewhere(cudaStreamCaptureModeRelaxed, query), cudaSuccess);
+        EXPECT_EQ(elsewhere(cudaStreamCaptureModeThreadLocal, query), cudaSuccess);
+        EXPECT_EQ(cudaStreamEndCapture(captured, &graph), cudaSuccess);
+        require(cudaGraphDestroy(graph));
+        require(cudaStreamBeginCapture(captured, cudaStreamCaptureModeGlobal));
+        EXPECT_EQ(elsewhere(cudaStreamCaptureModeGlobal, query), cudaErrorStreamCaptureUnsupported);
+        EXPECT_EQ(cudaStreamEndCapture(captured, &graph), cudaErrorStreamCaptureInvalidated);
+        EXPECT_EQ(cudaGetLastError(), cudaErrorStreamCaptureInvalidated);
+    }
+}
+
 // cudaErrorStreamCaptureWrongThread: a capture that is not relaxed must end in the thread where it
 // began.
 TEST_F(CaptureTest, another_thread_can_end_only_a_relaxed_capture) {

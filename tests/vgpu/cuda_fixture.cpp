@@ -11,28 +11,6 @@ void PrintTo(cudaError_t status, std::ostream* out) {
 
 namespace test {
 
-namespace {
-
-/// Reads and writes must not depend on what the test does with the default stream or with capture.
-class CopyStream {
-public:
-    CopyStream() { require(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking)); }
-    ~CopyStream() { cudaStreamDestroy(handle_); }
-    void copy(void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind) const {
-        require(cudaMemcpyAsync(target, source, bytes, kind, handle_));
-        require(cudaStreamSynchronize(handle_));
-    }
-    void clear(void* target, std::size_t bytes) const {
-        require(cudaMemsetAsync(target, 0, bytes, handle_));
-        require(cudaStreamSynchronize(handle_));
-    }
-
-private:
-    cudaStream_t handle_ = nullptr;
-};
-
-}  // namespace
-
 void require(cudaError_t status, std::source_location where) {
     if (status != cudaSuccess) {
         throw std::runtime_error(std::string(cudaGetErrorName(status)) + " at " +
@@ -57,9 +35,21 @@ bool eventually(const std::function<bool()>& condition, std::chrono::millisecond
     return true;
 }
 
-bool streams_are_independent() {
+namespace {
+
+bool hostile_mode() {
     const char* const hostile = std::getenv("VGPU_HOSTILE");
-    return hostile == nullptr || std::string(hostile) != "1";
+    return hostile != nullptr && std::string(hostile) == "1";
+}
+
+}  // namespace
+
+bool streams_are_independent() {
+    return !hostile_mode();
+}
+
+bool calls_wait_only_as_documented() {
+    return !hostile_mode();
 }
 
 void CudaTest::SetUp() {
@@ -126,23 +116,31 @@ void ConcurrentTest::SetUp() {
     }
 }
 
+void CopyStream::copy(void* target, const void* source, std::size_t bytes,
+                      cudaMemcpyKind kind) const {
+    require(cudaMemcpyAsync(target, source, bytes, kind, stream_));
+    require(cudaStreamSynchronize(stream_));
+}
+
+void CopyStream::clear(void* target, std::size_t bytes) const {
+    require(cudaMemsetAsync(target, 0, bytes, stream_));
+    require(cudaStreamSynchronize(stream_));
+}
+
 DeviceWords::DeviceWords(std::size_t count) : count_(count) {
-    require(cudaGetDevice(&device_));
     require(cudaMalloc(reinterpret_cast<void**>(&data_), bytes()));
-    CopyStream().clear(data_, bytes());
+    stream_.clear(data_, bytes());
 }
 
 std::vector<std::uint32_t> DeviceWords::read() const {
-    const CurrentDevice current(device_);
     std::vector<std::uint32_t> values(count_);
-    CopyStream().copy(values.data(), data_, bytes(), cudaMemcpyDeviceToHost);
+    stream_.copy(values.data(), data_, bytes(), cudaMemcpyDeviceToHost);
     return values;
 }
 
 void DeviceWords::write(const std::vector<std::uint32_t>& values) const {
-    const CurrentDevice current(device_);
-    CopyStream().copy(data_, values.data(), values.size() * sizeof(std::uint32_t),
-                      cudaMemcpyHostToDevice);
+    stream_.copy(data_, values.data(), values.size() * sizeof(std::uint32_t),
+                 cudaMemcpyHostToDevice);
 }
 
 PinnedWords::PinnedWords(std::size_t count) : count_(count) {

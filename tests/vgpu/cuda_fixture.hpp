@@ -37,6 +37,9 @@ bool eventually(const std::function<bool()>& condition,
 /// Whether work in different streams is sure to run at the same time. CUDA does not promise it:
 /// with few hardware queues (vgpu's hostile mode) streams may wait for each other.
 bool streams_are_independent();
+/// Whether calls wait for no more than the documentation says. vgpu's hostile mode synchronises
+/// wherever a driver might.
+bool calls_wait_only_as_documented();
 
 /// Device 0 is current, all kernels are loaded on the first two devices, no error is pending.
 class CudaTest : public testing::Test {
@@ -95,6 +98,17 @@ private:
     cudaEvent_t handle_ = nullptr;
 };
 
+/// For reads and writes that must not depend on what the test does with the default stream or with
+/// capture.
+class CopyStream {
+public:
+    void copy(void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind) const;
+    void clear(void* target, std::size_t bytes) const;
+
+private:
+    Stream stream_;
+};
+
 /// Words in the memory of the current device, zero at first.
 class DeviceWords {
 public:
@@ -114,7 +128,7 @@ public:
 private:
     std::uint32_t* data_ = nullptr;
     std::size_t count_;
-    int device_ = 0;
+    CopyStream stream_;  // made at the start: making one may wait for the device
 };
 
 /// Words of pinned, mapped and portable host memory, zero at first.

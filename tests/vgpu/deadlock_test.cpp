@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "tests/vgpu/vgpu_fixture.hpp"
+#include "vgpu/executor.hpp"
 
 namespace test {
 
@@ -67,6 +68,23 @@ TEST_F(DeadlockTest, a_wait_with_a_deadline_is_no_deadlock) {
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     EXPECT_THAT(outcomes.read(), testing::Contains(outcome_timed_out));
     EXPECT_THAT(vgpu::last_report(), testing::Not(HasSubstr("deadlock")));
+}
+
+// The deadline of a wait with a timeout is computed when a thread first looks at the clock for it;
+// a search that comes earlier must not take it for a wait without end.
+TEST_F(DeadlockTest, a_timeout_whose_deadline_is_not_computed_yet_is_no_deadlock) {
+    std::uint32_t flag = 0;
+    vgpu::Block block;
+    block.waiting = true;
+    block.wait = {.flag = &flag, .wanted = 1};
+    EXPECT_FALSE(vgpu::ends_by_itself(block));
+    block.wait.timeout_ns = 1;
+    EXPECT_TRUE(vgpu::ends_by_itself(block)) << "in the future";
+    block.wait = {.flag = &flag, .wanted = 1, .deadline_ns = 1};
+    EXPECT_TRUE(vgpu::ends_by_itself(block));
+    block.waiting = false;
+    block.wait = {};
+    EXPECT_TRUE(vgpu::ends_by_itself(block)) << "it runs";
 }
 
 TEST_F(DeadlockTest, a_wait_that_reaches_its_deadline_is_reported_with_its_flag) {

@@ -78,6 +78,40 @@ TEST(FiberTest, registers_survive_on_both_stacks) {
     EXPECT_EQ(journey.seen.at(0), mix(nullptr, nullptr, 12345));
 }
 
+/// Keeps each value in a register of its own across the switch, as far as there are any: 32 where
+/// the compiler may use AVX-512.
+[[gnu::noinline]] double keep_in_registers(Fiber* suspended, Fiber* resumed, double seed) {
+    std::array<double, 32> real;
+#pragma GCC unroll 32
+    for (std::size_t i = 0; i < real.size(); ++i) {
+        real[i] = seed + static_cast<double>(i);
+        asm volatile("" : "+v"(real[i]));
+    }
+    if (suspended != nullptr) suspended->suspend();
+    if (resumed != nullptr) resumed->resume();
+    double result = 0;
+#pragma GCC unroll 32
+    for (std::size_t i = 0; i < real.size(); ++i) {
+        asm volatile("" : "+v"(real[i]));
+        result = result * 3 + real[i];
+    }
+    return result;
+}
+
+TEST(FiberTest, no_vector_register_is_forgotten) {
+    Journey journey;
+    static double inside = 0;
+    journey.fiber.start(
+        [](void* argument) {
+            inside = keep_in_registers(&static_cast<Journey*>(argument)->fiber, nullptr, 1000);
+        },
+        &journey);
+    const double outside = keep_in_registers(nullptr, &journey.fiber, 5);
+    ASSERT_TRUE(journey.fiber.finished());
+    EXPECT_EQ(outside, keep_in_registers(nullptr, nullptr, 5));
+    EXPECT_EQ(inside, keep_in_registers(nullptr, nullptr, 1000));
+}
+
 TEST(FiberTest, an_exception_is_caught_on_the_fiber) {
     Journey journey;
     journey.fiber.start(

@@ -1,7 +1,9 @@
 // Hostile mode: what real drivers may do to a program, each thing by itself.
 // Rules: Programming Guide, "Concurrent Kernel Execution", "Lazy Loading" and "Implicit
 // Synchronization".
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "tests/vgpu/vgpu_fixture.hpp"
 
@@ -20,6 +22,47 @@ protected:
                 .resident_blocks = 32,
                 .hardware_queues = 16};
     }
+};
+
+/// A device that has something to do when a call is made: does the call wait for it?
+class BusyDevice {
+public:
+    explicit BusyDevice(int device) : current_(device), device_(device) {
+        require(load());
+        words_.emplace(3);
+        stream_.emplace();
+        current_.reset();
+    }
+
+    template <class Call>
+    bool is_waited_for(Call call) {
+        words_->store(0, 0);
+        words_->store(outcome_none, 1);
+        {
+            const CurrentDevice current(device_);
+            require(launch(AwaitFlag{.flag = words_->device_data(),
+                                     .outcome = words_->device_data() + 1,
+                                     .timeout_ns = busy_ns},
+                           *stream_));
+        }
+        EXPECT_EQ(call(), cudaSuccess);
+        const bool ended = words_->load(1) != outcome_none;
+        words_->store(1, 0);
+        require(cudaStreamSynchronize(*stream_));
+        return ended;
+    }
+
+private:
+    static constexpr std::uint64_t busy_ns = 30'000'000;
+    static cudaError_t load() {
+        cudaFuncAttributes attributes{};
+        return cudaFuncGetAttributes(&attributes, kernel<AwaitFlag>());
+    }
+
+    std::optional<CurrentDevice> current_;
+    int device_;
+    std::optional<PinnedWords> words_;
+    std::optional<Stream> stream_;
 };
 
 TEST_F(HostileTest, blocks_queue_for_a_place_and_all_run) {
@@ -171,20 +214,158 @@ TEST_F(HostileTest, kernels_are_loaded_for_each_device) {
     EXPECT_EQ(wait_for_a_later_launch(), outcome_timed_out);
 }
 
-// cudaFree "may perform implicit synchronization": here it does, for the whole device.
-TEST_F(HostileTest, free_waits_for_the_device) {
+TEST_F(HostileTest, asking_for_the_attributes_of_a_kernel_loads_it_and_waits_for_the_device) {
+    start(hostile(), 0);
+    BusyDevice busy(0);
+    cudaFuncAttributes attributes{};
+    EXPECT_TRUE(busy.is_waited_for(
+        [&] { return cudaFuncGetAttributes(&attributes, kernel<SignalFlag>()); }));
+    EXPECT_FALSE(busy.is_waited_for([&] {
+        return cudaFuncGetAttributes(&attributes, kernel<SignalFlag>());
+    })) << "it is loaded now";
+}
+
+// Calls in which drivers may synchronise: here they do.
+
+TEST_F(HostileTest, device_allocation_waits_for_the_device) {
     start(hostile());
-    const PinnedWords words(2);
+    BusyDevice busy(0);
+    BusyDevice other(1);
+    void* pointers[4] = {};
+    std::size_t pitch = 0;
+    EXPECT_TRUE(busy.is_waited_for([&] { return cudaMalloc(&pointers[0], 64); }));
+    EXPECT_TRUE(busy.is_waited_for([&] { return cudaMallocPitch(&pointers[1], &pitch, 64, 2); }));
+    EXPECT_TRUE(busy.is_waited_for(
+        [&] { return cudaMallocManaged(&pointers[2], 64, cudaMemAttachGlobal); }));
+    EXPECT_FALSE(other.is_waited_for([&] { return cudaMalloc(&pointers[3], 64); }))
+        << "not for another device";
+    for (void* pointer : pointers) require(cudaFree(pointer));
+}
+
+TEST_F(HostileTest, host_allocation_and_registration_wait_for_all_devices) {
+    start(hostile());
+    BusyDevice busy(1);  // not the current one
+    void* first = nullptr;
+    void* second = nullptr;
+    std::vector<char> own(4096);
+    EXPECT_TRUE(
+        busy.is_waited_for([&] { return cudaHostAlloc(&first, 64, cudaHostAllocDefault); }));
+    EXPECT_TRUE(busy.is_waited_for([&] { return cudaMallocHost(&second, 64); }));
+    EXPECT_TRUE(busy.is_waited_for(
+        [&] { return cudaHostRegister(own.data(), own.size(), cudaHostRegisterDefault); }));
+    require(cudaHostUnregister(own.data()));
+    require(cudaFreeHost(first));
+    require(cudaFreeHost(second));
+}
+
+// cudaFree "may perform implicit synchronization".
+TEST_F(HostileTest, free_waits_for_all_devices) {
+    start(hostile());
+    BusyDevice busy(0);
+    BusyDevice other(1);
+    void* unrelated[3] = {};
+    for (void*& each : unrelated) require(cudaMalloc(&each, 64));
+    EXPECT_TRUE(busy.is_waited_for([&] { return cudaFree(unrelated[0]); }));
+    EXPECT_TRUE(other.is_waited_for([&] { return cudaFree(unrelated[1]); }));
+    EXPECT_FALSE(busy.is_waited_for([&] { return cudaFree(nullptr); })) << "nothing to free";
+    require(cudaFree(unrelated[2]));
+}
+
+TEST_F(HostileTest, freeing_and_unregistering_host_memory_waits_for_all_devices) {
+    start(hostile());
+    BusyDevice busy(1);
+    void* first = nullptr;
+    void* second = nullptr;
+    std::vector<char> own(4096);
+    require(cudaHostAlloc(&first, 64, cudaHostAllocDefault));
+    require(cudaMallocHost(&second, 64));
+    require(cudaHostRegister(own.data(), own.size(), cudaHostRegisterDefault));
+    EXPECT_TRUE(busy.is_waited_for([&] { return cudaFreeHost(first); }));
+    EXPECT_TRUE(busy.is_waited_for([&] { return cudaFreeHost(second); }));
+    EXPECT_TRUE(busy.is_waited_for([&] { return cudaHostUnregister(own.data()); }));
+}
+
+TEST_F(HostileTest, creating_and_destroying_streams_waits_for_their_device) {
+    start(hostile());
+    BusyDevice busy(0);
+    cudaStream_t streams[3] = {};
+    EXPECT_TRUE(busy.is_waited_for([&] { return cudaStreamCreate(&streams[0]); }));
+    EXPECT_TRUE(busy.is_waited_for(
+        [&] { return cudaStreamCreateWithFlags(&streams[1], cudaStreamNonBlocking); }));
+    EXPECT_TRUE(busy.is_waited_for(
+        [&] { return cudaStreamCreateWithPriority(&streams[2], cudaStreamNonBlocking, -1); }));
+    require(cudaSetDevice(1));  // not the stream's: the stream's device counts
+    for (cudaStream_t stream : streams)
+        EXPECT_TRUE(busy.is_waited_for([&] { return cudaStreamDestroy(stream); }));
+}
+
+TEST_F(HostileTest, creating_and_destroying_events_waits_for_their_device) {
+    start(hostile());
+    BusyDevice busy(0);
+    cudaEvent_t events[2] = {};
+    EXPECT_TRUE(busy.is_waited_for([&] { return cudaEventCreate(&events[0]); }));
+    EXPECT_TRUE(busy.is_waited_for(
+        [&] { return cudaEventCreateWithFlags(&events[1], cudaEventDisableTiming); }));
+    require(cudaSetDevice(1));
+    for (cudaEvent_t event : events)
+        EXPECT_TRUE(busy.is_waited_for([&] { return cudaEventDestroy(event); }));
+}
+
+TEST_F(HostileTest, creating_and_destroying_pools_waits_for_their_device) {
+    start(hostile());
+    BusyDevice busy(1);
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location = {cudaMemLocationTypeDevice, 1};
+    cudaMemPool_t pool = nullptr;
+    EXPECT_TRUE(busy.is_waited_for([&] { return cudaMemPoolCreate(&pool, &properties); }));
+    EXPECT_TRUE(busy.is_waited_for([&] { return cudaMemPoolDestroy(pool); }));
+}
+
+TEST_F(HostileTest, switching_peer_access_waits_for_both_devices) {
+    start(hostile());
+    for (int device : {0, 1}) {
+        BusyDevice busy(device);
+        EXPECT_TRUE(busy.is_waited_for([] { return cudaDeviceEnablePeerAccess(1, 0); }));
+        EXPECT_FALSE(busy.is_waited_for([] {
+            EXPECT_EQ(cudaDeviceEnablePeerAccess(1, 0), cudaErrorPeerAccessAlreadyEnabled);
+            return cudaGetLastError() == cudaErrorPeerAccessAlreadyEnabled ? cudaSuccess
+                                                                           : cudaErrorUnknown;
+        })) << "it was enabled already";
+        EXPECT_TRUE(busy.is_waited_for([] { return cudaDeviceDisablePeerAccess(1); }));
+    }
+}
+
+// What this rule is for: a thread launches for one rank, then allocates for the next, whose launch
+// the first one waits for.
+TEST_F(HostileTest, an_allocation_between_launches_that_wait_for_each_other_is_a_deadlock) {
+    start(hostile());
+    enable_peers(0, 1);
+    const DeviceWords flag;
     const Stream stream;
-    void* unrelated = nullptr;
-    require(cudaMalloc(&unrelated, 64));
-    ASSERT_EQ(launch(AwaitFlag{.flag = words.device_data(),
-                               .outcome = words.device_data() + 1,
-                               .timeout_ns = short_timeout_ns},
-                     stream),
-              cudaSuccess);
-    EXPECT_EQ(cudaFree(unrelated), cudaSuccess);
-    EXPECT_EQ(words.load(1), outcome_timed_out) << "the kernel has ended when cudaFree returns";
+    ASSERT_EQ(launch(AwaitFlag{.flag = flag.data(), .timeout_ns = 0}, stream), cudaSuccess);
+    void* pointer = nullptr;
+    EXPECT_EQ(cudaMalloc(&pointer, 64), cudaErrorLaunchTimeout);
+    EXPECT_EQ(pointer, nullptr);
+    EXPECT_THAT(vgpu::take_report(),
+                testing::AllOf(testing::HasSubstr("deadlock"), testing::HasSubstr("await_flag")));
+}
+
+TEST_F(HostileTest, without_hostile_mode_none_of_these_wait) {
+    start(plain());
+    BusyDevice busy(0);
+    void* pointer = nullptr;
+    void* pinned = nullptr;
+    cudaStream_t stream = nullptr;
+    cudaEvent_t event = nullptr;
+    EXPECT_FALSE(busy.is_waited_for([&] { return cudaMalloc(&pointer, 64); }));
+    EXPECT_FALSE(busy.is_waited_for([&] { return cudaMallocHost(&pinned, 64); }));
+    EXPECT_FALSE(busy.is_waited_for([&] { return cudaStreamCreate(&stream); }));
+    EXPECT_FALSE(busy.is_waited_for([&] { return cudaStreamDestroy(stream); }));
+    EXPECT_FALSE(busy.is_waited_for([&] { return cudaEventCreate(&event); }));
+    EXPECT_FALSE(busy.is_waited_for([&] { return cudaEventDestroy(event); }));
+    require(cudaFree(pointer));
+    require(cudaFreeHost(pinned));
 }
 
 TEST_F(HostileTest, stream_ordered_free_does_not_wait) {

@@ -88,6 +88,31 @@ TEST_F(MachineTest, a_dgx1_has_v100s_with_their_bus_ids_and_memory) {
 }
 
 // GPUs that share a PCI root without peer-to-peer: nobody reaches anybody, copies still work.
+// So that programs need not ask for a device's name.
+TEST_F(MachineTest, gpus_in_the_memory_of_the_host_say_that_they_are_integrated) {
+    const auto attribute = [](cudaDeviceAttr wanted, int device) {
+        int value = -1;
+        EXPECT_EQ(cudaDeviceGetAttribute(&value, wanted, device), cudaSuccess);
+        return value;
+    };
+    const auto expect_integrated = [&](const char* topology, int wanted) {
+        vgpu::reset({.topology = topology});
+        for (int device = 0; device < device_count(); ++device) {
+            EXPECT_EQ(attribute(cudaDevAttrIntegrated, device), wanted)
+                << topology << " " << device;
+            EXPECT_EQ(attribute(cudaDevAttrHostNativeAtomicSupported, device), wanted) << topology;
+            EXPECT_EQ(attribute(cudaDevAttrCanMapHostMemory, device), 1) << topology;
+            cudaDeviceProp properties{};
+            require(cudaGetDeviceProperties(&properties, device));
+            EXPECT_EQ(properties.integrated, wanted) << topology;
+        }
+    };
+    expect_integrated("3", 1);
+    expect_integrated("host", 1);
+    for (const char* topology : {"dgx1_v100", "hgx_h100", "pcie4_nop2p", "mi250_16gcd"})
+        expect_integrated(topology, 0);
+}
+
 TEST_F(MachineTest, without_pci_peer_access_no_device_reaches_another_and_copies_are_staged) {
     start({.topology = "pcie4_nop2p", .check = true});
     ASSERT_EQ(device_count(), 4);
@@ -177,7 +202,7 @@ TEST_F(MachineTest, counters_count_since_the_reset) {
         const vgpu::Counters during = vgpu::counters();
         EXPECT_EQ(during.allocations - before.allocations, 2u);
         EXPECT_EQ(during.live_allocations, 2u);
-        EXPECT_EQ(during.live_streams, 1u);
+        EXPECT_EQ(during.live_streams, 2u) << "its own and that of the words";
         EXPECT_EQ(during.live_events, 1u);
         EXPECT_EQ(during.launches - before.launches, 1u);
         EXPECT_EQ(during.blocks - before.blocks, 4u);

@@ -3,6 +3,8 @@
 #include <array>
 #include <limits>
 
+#include <cuda.h>
+
 #include "tests/vgpu/cuda_fixture.hpp"
 
 namespace test {
@@ -31,6 +33,15 @@ std::vector<unsigned char> bytes_at(const void* pointer, std::size_t count) {
 
 // CUDA Programming Guide, "Device Memory Accesses": any address returned by an allocation routine
 // is "aligned to at least 256 bytes".
+cudaError_t driver_entry(const char* symbol, void** entry,
+                         cudaDriverEntryPointQueryResult* result) {
+#if CUDART_VERSION >= 12050
+    return cudaGetDriverEntryPointByVersion(symbol, entry, 12000, cudaEnableDefault, result);
+#else
+    return cudaGetDriverEntryPoint(symbol, entry, cudaEnableDefault, result);
+#endif
+}
+
 TEST_F(MemoryTest, malloc_aligns_to_256_bytes) {
     std::vector<void*> pointers;
     for (std::size_t bytes : {1u, 3u, 255u, 256u, 1000u}) {
@@ -216,6 +227,42 @@ TEST_F(TwoDeviceMemoryTest, allocations_of_all_devices_have_different_addresses)
     const DeviceWords second(1024);
     const bool apart = first.data() + 1024 <= second.data() || second.data() + 1024 <= first.data();
     EXPECT_TRUE(apart);
+}
+
+// Programming Guide, Driver Entry Point Access: what the runtime has no name for.
+TEST_F(MemoryTest, the_driver_tells_the_range_of_an_allocation) {
+    using Function = CUresult (*)(unsigned, CUpointer_attribute*, void**, CUdeviceptr);
+    void* entry = nullptr;
+    auto result = cudaDriverEntryPointSymbolNotFound;
+    ASSERT_EQ(driver_entry("cuPointerGetAttributes", &entry, &result), cudaSuccess);
+    ASSERT_EQ(result, cudaDriverEntryPointSuccess);
+    ASSERT_NE(entry, nullptr);
+    const DeviceWords words(100);
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                        CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    CUdeviceptr begin = 1;
+    std::size_t bytes = 1;
+    void* answers[] = {&begin, &bytes};
+    EXPECT_EQ(reinterpret_cast<Function>(entry)(2, attributes, answers,
+                                                reinterpret_cast<CUdeviceptr>(words.data() + 50)),
+              CUDA_SUCCESS);
+    EXPECT_EQ(begin, reinterpret_cast<CUdeviceptr>(words.data()));
+    EXPECT_EQ(bytes, 400u);
+    const int local = 0;
+    EXPECT_EQ(reinterpret_cast<Function>(entry)(2, attributes, answers,
+                                                reinterpret_cast<CUdeviceptr>(&local)),
+              CUDA_SUCCESS)
+        << "not an error: all answers are 0";
+    EXPECT_EQ(begin, 0u);
+    EXPECT_EQ(bytes, 0u);
+}
+
+TEST_F(MemoryTest, the_driver_does_not_know_every_name) {
+    void* entry = &entry;
+    auto result = cudaDriverEntryPointSuccess;
+    EXPECT_EQ(driver_entry("cuNoSuchFunction", &entry, &result), cudaSuccess);
+    EXPECT_EQ(result, cudaDriverEntryPointSymbolNotFound);
+    EXPECT_EQ(entry, nullptr);
 }
 
 }  // namespace

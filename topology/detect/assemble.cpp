@@ -64,6 +64,10 @@ private:
             info.compute_major = gpu.compute_major;
             info.compute_minor = gpu.compute_minor;
             info.memory_bytes = std::min(gpu.memory_bytes, TopologyLimits::memory_bytes);
+            if (gpu.integrated) {
+                info.costs = host_gpu_costs();
+                log_.add(graph_.nodes.back().id, "memory", "that of the host", FactSource::cuda);
+            }
             log_.add(graph_.nodes.back().id, "compute capability",
                      fmt::format("{}.{}", gpu.compute_major, gpu.compute_minor), FactSource::cuda);
         }
@@ -79,7 +83,7 @@ private:
     }
 
     void attach_gpu(int gpu) {
-        if (is_virtual(graph_.nodes[gpu])) return;
+        if (is_in_host_memory(graph_.nodes[gpu])) return;
         const std::string bus_id = graph_.nodes[gpu].gpu.bus_id;
         const auto device = sources_.sysfs.devices.find(bus_id);
         if (bus_id.empty() || device == sources_.sysfs.devices.end()) {
@@ -234,8 +238,8 @@ private:
 
 }  // namespace
 
-bool is_virtual(const Node& gpu) {
-    return gpu.gpu.model.ends_with("Virtual GPU");
+bool is_in_host_memory(const Node& gpu) {
+    return gpu.gpu.costs.has_value();
 }
 
 int Graph::add(Node node) {

@@ -37,7 +37,7 @@ struct Graph {
 };
 
 /// A GPU of vgpu that is not made after a real one: it lives in the host's memory, not on a bus.
-bool is_virtual(const Node& gpu);
+bool is_in_host_memory(const Node& gpu);
 
 /// GPUs, and what is between them in the PCI tree; NICs; sockets. Empty if no source knows a GPU.
 Graph assemble(const Sources& sources, FactLog& log);

@@ -17,7 +17,8 @@ CudaGpu read_gpu(DeviceId device) {
                 .name = properties.name,
                 .compute_major = properties.major,
                 .compute_minor = properties.minor,
-                .memory_bytes = properties.totalGlobalMem};
+                .memory_bytes = properties.totalGlobalMem,
+                .integrated = properties.integrated != 0};
     std::ranges::transform(gpu.bus_id, gpu.bus_id.begin(),
                            [](unsigned char c) { return std::tolower(c); });
     return gpu;

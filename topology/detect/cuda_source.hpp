@@ -13,6 +13,7 @@ struct CudaGpu {
     int compute_major = 0;
     int compute_minor = 0;
     std::uint64_t memory_bytes = 0;
+    bool integrated = false;  ///< its memory is the host's
 };
 
 struct CudaFacts {

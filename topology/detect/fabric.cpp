@@ -33,7 +33,7 @@ public:
 
     void run() {
         if (std::ranges::all_of(graph_.nodes.begin(), graph_.nodes.begin() + graph_.gpus,
-                                is_virtual)) {
+                                is_in_host_memory)) {
             add_host_memory();
         } else if (!sources_.nvml.gpus.empty()) {
             for (const NvmlGpu& gpu : sources_.nvml.gpus) add_listed(gpu);

@@ -24,7 +24,9 @@ Forest build_forest(const Topology& topology, const ForestRequest& request) {
     if (analysis.bound.unlimited) return single_gpu(analysis);
     Forest result;
     result.bound = analysis.bound;
-    for (const auto& packed : forest::pack_trees(analysis)) {
+    std::optional<forest::Trees> trees = forest::pack_evenly(analysis, request.most_even_units);
+    if (!trees) trees = forest::pack_trees(analysis);
+    for (const auto& packed : *trees) {
         result.trees.push_back(forest::lay_out(analysis, packed));
         result.throughput += packed.weight;
         result.depth = std::max(result.depth, result.trees.back().depth);

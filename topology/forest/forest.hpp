@@ -52,6 +52,10 @@ struct ForestRequest {
     RootShares shares = RootShares::natural;
     /// Per GPU of the allocation; not negative, not all zero.
     std::vector<std::int32_t> proportions = {};
+    /// Given root shares: rather than the shallowest trees, some whose weights are multiples of
+    /// one, at most so many times, even if that costs up to 3 % of the throughput. Where there are
+    /// none, or only deep ones: as if 0.
+    int most_even_units = 0;
 };
 
 /// Why no forest can be faster. Any certificate proves some bound, see proven_bound(); that of a
@@ -115,8 +119,8 @@ struct Forest {
 /// The best throughput and the reason why no forest does better. Throws ForestError.
 Bound forest_bound(const Topology& topology, const ForestRequest& request);
 
-/// Trees whose weights add up to forest_bound().throughput. With one GPU: one tree without edges,
-/// weight 1. Throws ForestError.
+/// Trees whose weights add up to forest_bound().throughput, or a little less where the request
+/// wants even ones. With one GPU: one tree without edges, weight 1. Throws ForestError.
 Forest build_forest(const Topology& topology, const ForestRequest& request);
 
 /// Checks a forest, its bound included, in exact arithmetic and without trusting anything that

@@ -18,6 +18,9 @@ namespace {
 
 /// How often the search for shallow trees is varied.
 constexpr unsigned most_searches = 4;
+constexpr unsigned most_even_searches = 16;
+/// Even trees that are deeper are left: pipelines would take too long to fill.
+constexpr int deep = 8;
 
 /// Trees of two hops are shallow enough where the linear program would be large.
 constexpr int shallow = 2;
@@ -36,15 +39,29 @@ int depth_of(const std::vector<Weighted<Weight>>& trees, int terminals) {
     return depth;
 }
 
+/// The part of the links that the trees use, summed up: the less, the fewer ways over narrow ones.
+double use_of(const Packing& packing, const std::vector<Weighted<Units>>& trees) {
+    double sum = 0;
+    for (const auto& [tree, weight] : trees) {
+        const std::vector<int> loads = packing.loads(tree);
+        for (std::size_t slot = 0; slot < loads.size(); ++slot) {
+            if (loads[slot] == 0) continue;
+            sum += static_cast<double>(loads[slot] * weight) /
+                   static_cast<double>(packing.capacity[slot]);
+        }
+    }
+    return sum;
+}
+
 /// The best of some searches; what it leaves over is packed exactly.
-Trees search(const ScaledPacking& scaled) {
+Trees search(const ScaledPacking& scaled, unsigned searches) {
     const int terminals = scaled.packing.network->terminals;
     const auto quality = [&](const Peeled& peeled) {
         return std::tuple(peeled.rest.total, depth_of(peeled.trees, terminals),
-                          peeled.trees.size());
+                          use_of(scaled.packing, peeled.trees));
     };
     std::optional<Peeled> best;
-    for (unsigned seed = 1; seed <= most_searches; ++seed) {
+    for (unsigned seed = 1; seed <= searches; ++seed) {
         Peeled peeled = peel(scaled.packing, seed);
         if (!best || quality(peeled) < quality(*best)) best = std::move(peeled);
         if (best->rest.total == 0 && depth_of(best->trees, terminals) <= shallow) break;
@@ -104,10 +121,19 @@ std::optional<Trees> pack_by_program(const Analysis& analysis, int most_depth) {
 
 Trees pack_by_search(const Analysis& analysis) {
     if (!analysis.trees.empty()) return analysis.trees;
-    if (!analysis.shares.empty()) return search(refined(rooted_packing(analysis)));
+    if (!analysis.shares.empty()) return search(refined(rooted_packing(analysis)), most_searches);
     ScaledPacking scaled = free_packing(analysis).value();
     scaled.packing = orient(scaled.packing);
-    return search(refined(std::move(scaled)));
+    return search(refined(std::move(scaled)), most_searches);
+}
+
+std::optional<Trees> pack_evenly(const Analysis& analysis, int most_units) {
+    if (most_units == 0 || analysis.demand.free_roots) return std::nullopt;
+    const std::optional<ScaledPacking> even = even_packing(analysis, most_units);
+    if (!even) return std::nullopt;
+    Trees trees = joined(search(*even, most_even_searches));
+    if (depth_of(trees, analysis.network().terminals) > deep) return std::nullopt;
+    return trees;
 }
 
 Trees pack_trees(const Analysis& analysis) {

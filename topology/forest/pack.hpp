@@ -20,7 +20,11 @@ std::optional<Trees> pack_by_program(const Analysis& analysis, int most_depth);
 /// Without a linear program: fast and usually shallow where the analysis has root shares.
 Trees pack_by_search(const Analysis& analysis);
 
-/// The better of the two. Trees with free roots are rooted at their centre; equal trees are joined.
+/// Trees whose weights are multiples of one, see ForestRequest::most_even_units.
+std::optional<Trees> pack_evenly(const Analysis& analysis, int most_units);
+
+/// The better of the first two. Trees with free roots are rooted at their centre; equal trees are
+/// joined.
 Trees pack_trees(const Analysis& analysis);
 
 }  // namespace rondo::forest

@@ -3,6 +3,8 @@
 
 #include <numeric>
 
+#include "topology/forest/cut.hpp"
+
 namespace rondo::forest {
 namespace {
 
@@ -15,6 +17,9 @@ Units fineness(const Packing& packing) {
     if (sum < room / (small * small)) return small * small;
     return sum < room / small ? small : 1;
 }
+
+/// Of the throughput that even trees must reach.
+constexpr Units least_percent = 97;
 
 }  // namespace
 
@@ -43,6 +48,27 @@ std::optional<ScaledPacking> free_packing(const Analysis& analysis) {
     }
     scaled.packing.total = static_cast<Units>(numerator(analysis.bound.throughput));
     return scaled;
+}
+
+std::optional<ScaledPacking> even_packing(const Analysis& analysis, Units most_units) {
+    const ScaledPacking exact = rooted_packing(analysis);
+    Units common = 0;
+    for (const Units root : exact.packing.roots) common = greatest_common_divisor(common, root);
+    CutOracle oracle(analysis.network());
+    for (Units cuts = 1; exact.packing.total / common * cuts <= most_units; ++cuts) {
+        for (Units percent = 100; percent >= least_percent; --percent) {
+            ScaledPacking even = exact;
+            // What is left of a link beyond whole units stays empty.
+            for (Units& capacity : even.packing.capacity) {
+                capacity = capacity * cuts * 100 / (common * percent);
+            }
+            for (Units& root : even.packing.roots) root = root / common * cuts;
+            even.packing.total = even.packing.total / common * cuts;
+            even.unit *= to_rational(cuts * 100) / to_rational(common * percent);
+            if (!oracle.violated(even.packing)) return even;
+        }
+    }
+    return std::nullopt;
 }
 
 ScaledPacking refined(ScaledPacking coarse) {

@@ -3,10 +3,10 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/json_object.hpp"
 #include "topology/graph/detail_fields.hpp"
 #include "topology/graph/error.hpp"
 #include "topology/graph/json.hpp"
-#include "topology/graph/json_object.hpp"
 #include "topology/graph/names.hpp"
 #include "topology/graph/units.hpp"
 
@@ -65,6 +65,25 @@ void read_compute_capability(const JsonObject& object, GpuInfo& gpu) {
     }
 }
 
+double read_cost(const JsonObject& object, std::string_view key) {
+    const double value = object.number(key);
+    if (!(value >= 0 && value <= 1e9)) object.fail(key, "the cost is out of range");
+    return value;
+}
+
+GpuCosts read_costs(const JsonObject& object) {
+    object.allow_only({"launch_us", "flag_us", "block_GBps", "memory_GBps"});
+    const GpuCosts costs{.launch_us = read_cost(object, "launch_us"),
+                         .flag_us = read_cost(object, "flag_us"),
+                         .block_GBps = read_cost(object, "block_GBps"),
+                         .memory_GBps = read_cost(object, "memory_GBps")};
+    for (const auto& [key, value] :
+         {std::pair("block_GBps", costs.block_GBps), std::pair("memory_GBps", costs.memory_GBps)}) {
+        if (value == 0) object.fail(key, "it must be above 0");
+    }
+    return costs;
+}
+
 GpuInfo read_gpu(const JsonObject& object) {
     GpuInfo gpu;
     gpu.model = object.text_or("model", "");
@@ -76,14 +95,15 @@ GpuInfo read_gpu(const JsonObject& object) {
         gpu.memory_bytes = *bytes;
     }
     gpu.rank = read_details<RankInfo>(object, "nccl");
+    if (object.has("costs")) gpu.costs = read_costs(object.object("costs"));
     return gpu;
 }
 
 std::vector<std::string_view> node_keys(NodeType type) {
     switch (type) {
         case NodeType::gpu:
-            return {"id",   "type", "model", "compute_capability", "memory_GiB", "bus_id",
-                    "host", "pci",  "nccl"};
+            return {"id",  "type", "model", "compute_capability", "memory_GiB", "bus_id", "host",
+                    "pci", "nccl", "costs"};
         case NodeType::network_switch:
             return {"id", "type", "host", "pci"};
         case NodeType::cpu:
@@ -171,9 +191,7 @@ std::int64_t read_schema(const JsonObject& top) {
     return schema;
 }
 
-}  // namespace
-
-Topology topology_from_json(std::string_view text) {
+Topology read_topology(std::string_view text) {
     const Json json = parse_strict_json(text);
     const JsonObject top(json, "");
     const std::int64_t schema = read_schema(top);
@@ -193,6 +211,16 @@ Topology topology_from_json(std::string_view text) {
     if (top.has("no_peer_access")) topology.set_no_peer_access(read_pairs(top, topology, index));
     if (top.has("sources")) topology.set_sources(top.texts("sources"));
     return topology;
+}
+
+}  // namespace
+
+Topology topology_from_json(std::string_view text) {
+    try {
+        return read_topology(text);
+    } catch (const JsonError& error) {
+        throw TopologyError(error.what());
+    }
 }
 
 }  // namespace rondo

@@ -1,10 +1,10 @@
 // Writes a topology as JSON, schema 2: one line per node and link.
 #include <cmath>
 
+#include "base/json_object.hpp"
 #include "topology/graph/detail_fields.hpp"
 #include "topology/graph/error.hpp"
 #include "topology/graph/json.hpp"
-#include "topology/graph/json_object.hpp"
 #include "topology/graph/names.hpp"
 #include "topology/graph/units.hpp"
 
@@ -59,6 +59,12 @@ Json node_to_json(const Node& node) {
     write_details(json, "cpu", node.cpu);
     write_details(json, "net", node.net);
     write_details(json, "nccl", gpu.rank);
+    if (gpu.costs) {
+        json["costs"] = {{"launch_us", number(gpu.costs->launch_us)},
+                         {"flag_us", number(gpu.costs->flag_us)},
+                         {"block_GBps", number(gpu.costs->block_GBps)},
+                         {"memory_GBps", number(gpu.costs->memory_GBps)}};
+    }
     return json;
 }
 

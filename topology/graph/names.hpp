@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/quotes.hpp"
 #include "topology/graph/topology.hpp"
 
 namespace rondo {
@@ -15,9 +16,6 @@ std::string_view to_string(LinkKind kind);  ///< NVL, XGMI, PCI, SYS, NET, MEM, 
 
 std::optional<NodeType> node_type_from(std::string_view word);
 std::optional<LinkKind> link_kind_from(std::string_view word);
-
-/// `text` in double quotes, cut to a readable length, with unprintable bytes as \xNN: for messages.
-std::string in_quotes(std::string_view text);
 
 bool is_utf8(std::string_view text);
 

@@ -7,7 +7,7 @@
 
 namespace rondo {
 
-/// No topology file or text may be larger; a DGX-1 takes 8 KiB.
+/// No topology file or text may be larger: the same as for JSON.
 inline constexpr std::size_t largest_topology_text = std::size_t{16} << 20;
 
 /// Throws TopologyError if the file cannot be read or is larger than largest_topology_text. Pipes

@@ -22,6 +22,17 @@ enum class LinkKind { nvlink, xgmi, pci, inter_socket, network, memory, chip_to_
 /// Which bandwidth of a link to use: what the standard says, or what NCCL's model assumes.
 enum class BandwidthModel { nominal, nccl };
 
+/// What the simulator is told about a GPU that is like no other; else it knows GPUs by their
+/// compute capability.
+struct GpuCosts {
+    double launch_us = 0;  ///< from the call to the first step of a kernel
+    double flag_us = 0;    ///< from the writing of a flag in its memory until a block of it sees it
+    double block_GBps = 0;   ///< that one block moves
+    double memory_GBps = 0;  ///< of its own memory, reads and writes together
+
+    bool operator==(const GpuCosts&) const = default;
+};
+
 /// What is known about a GPU beyond its wiring. Empty or zero means unknown.
 struct GpuInfo {
     std::string model = {};
@@ -30,6 +41,7 @@ struct GpuInfo {
     std::uint64_t memory_bytes = 0;
     std::string bus_id = {};  ///< "0000:06:00.0"
     std::optional<RankInfo> rank = {};
+    std::optional<GpuCosts> costs = {};
 
     bool operator==(const GpuInfo&) const = default;
 };
@@ -118,6 +130,8 @@ private:
 /// `count` virtual GPUs in one host memory: every GPU reaches every other. Throws TopologyError
 /// unless 1 <= count <= 1024.
 Topology make_host_topology(int count);
+/// Of a GPU whose memory is the host's and whose blocks run on its cores.
+GpuCosts host_gpu_costs();
 
 /// Reads what users write in VGPU_TOPOLOGY or on a command line: a count ("8"), a preset's name, or
 /// the path of a JSON file. Throws TopologyError that names the value and lists the presets.

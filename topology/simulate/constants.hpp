@@ -15,12 +15,16 @@ namespace rondo::simulation {
 enum class PathKind { memory, fabric, pci, network };
 
 /// Seconds from the launch to the first step. NCCL: base latency of Ring and Tree, Simple, 8.4 us.
+/// Once per call, because all ranks are launched before anybody waits for them.
 constexpr double launch_seconds = 8.4e-6;
-/// The same for a virtual GPU: `rondo-bench`, all_reduce of 8 bytes by 8 ranks.
-constexpr double virtual_launch_seconds = 1.0e-6;
+inline double launch_seconds_of(const GpuInfo& gpu) {
+    return gpu.costs ? gpu.costs->launch_us * 1e-6 : launch_seconds;
+}
 
 /// Seconds from the writing of a flag until the waiter sees it. NCCL: a ring's hop by LL: NVLink
-/// 0.6, PCI 1.0, network 2.7 us. Memory: an 8-way barrier of fibers takes 0.24 us.
+/// 0.6, PCI 1.0, network 2.7 us. The waiter polls its own memory, and half a period of that is in
+/// these figures, because NCCL's receivers do the same. Memory: an 8-way barrier of fibers takes
+/// 0.24 us.
 constexpr double flag_seconds(PathKind kind) {
     switch (kind) {
         case PathKind::memory:
@@ -51,17 +55,16 @@ constexpr double fence_seconds(PathKind kind) {
     return 0;
 }
 
-/// A GPU of vgpu that is not like any real one.
-inline bool is_virtual(const GpuInfo& gpu) {
-    return gpu.model.ends_with("Virtual GPU");
+/// The same from one block of a GPU to another.
+inline double own_flag_seconds(const GpuInfo& gpu) {
+    return gpu.costs ? gpu.costs->flag_us * 1e-6 : flag_seconds(PathKind::fabric);
 }
 
 /// Bytes per second that one block moves, the larger of what it reads and writes. NCCL: ceiling of
 /// a channel of Tree, Simple, one node: Volta 26.5, Ampere 24, Hopper 38.7, Blackwell 70 GB/s;
-/// older GPUs like Volta. Unknown GPUs (other vendors) like Ampere. Virtual ones: one core's memory
-/// loop.
+/// older GPUs like Volta. Unknown GPUs (other vendors) like Ampere.
 inline double lane_bandwidth(const GpuInfo& gpu) {
-    if (is_virtual(gpu)) return 10e9;
+    if (gpu.costs) return gpu.costs->block_GBps * 1e9;
     const int major = gpu.compute_major;
     if (major >= 10) return 70e9;
     if (major == 9) return 38.7e9;
@@ -69,11 +72,25 @@ inline double lane_bandwidth(const GpuInfo& gpu) {
     return 26.5e9;
 }
 
+/// Bytes that one block has asked for and not yet got: 512 threads with four packs of 16 bytes, see
+/// kernels/. What it reads takes a way there and back, so it can't read faster than this per round
+/// trip; what it writes is posted.
+constexpr double bytes_in_flight = 32 << 10;
+/// A round trip to the GPU's own memory: NVIDIA's GPUs from Volta to Hopper take 0.4 to 0.7 us
+/// under load.
+constexpr double own_memory_seconds = 0.6e-6;
+
+/// What reading over PCI Express takes beyond the bytes. Data comes in completions that may be
+/// split at 64 bytes, each with 20 bytes of header and framing, where writes have 24 for 128; and
+/// every 128 bytes are asked for by 24 in the other direction (PCI Express base specification,
+/// transaction layer). NCCL does not read over PCI at all (ncclTopoCheckP2p()).
+constexpr double pci_read_bytes = (64.0 + 20) / 64 / ((128.0 + 24) / 128);
+constexpr double pci_request_bytes = 24.0 / 128;
+
 /// Bytes per second of the GPU's own memory, reads and writes together. Data sheets: P100 732, V100
-/// 900, A100-40 1555, H100 SXM 3350, B200 8000 GB/s; MI250 3277 for its two dies. Virtual GPUs
-/// have none of their own: what they share are the topology's links to the one memory.
+/// 900, A100-40 1555, H100 SXM 3350, B200 8000 GB/s; MI250 3277 for its two dies.
 inline double memory_bandwidth(const GpuInfo& gpu) {
-    if (is_virtual(gpu)) return 1e15;
+    if (gpu.costs) return gpu.costs->memory_GBps * 1e9;
     const int major = gpu.compute_major;
     if (major >= 10) return 8000e9;
     if (major == 9) return 3350e9;

@@ -16,11 +16,13 @@ namespace {
 constexpr std::uint32_t nobody = UINT32_MAX;
 
 struct LaneState {
+    std::uint32_t number = 0;  ///< in the model
+    std::uint32_t group = 0;
     std::uint32_t chunk = 0;
     std::uint32_t step = 0;
     double free_at = 0;              ///< its last step has ended
     double ready = 0;                ///< of the step that is running
-    std::uint32_t missing = nobody;  ///< the flag that it waits for
+    std::uint32_t missing = nobody;  ///< the flag of its group that it waits for
     std::int64_t wanted = 0;
 };
 
@@ -47,6 +49,15 @@ std::pair<std::size_t, std::size_t> middle(std::size_t chunks) {
     return {chunks / 4, 3 * chunks / 4};
 }
 
+/// What transfers of groups ask for.
+std::vector<Demand> grouped(std::vector<Demand> demands, const EngineOptions& options) {
+    for (Demand& demand : demands) {
+        demand.ceiling *= options.widening;
+        demand.most_at_once *= options.groups;
+    }
+    return demands;
+}
+
 double period(const std::vector<double>& ends) {
     const auto [first, last] = middle(ends.size());
     return (ends[last] - ends[first]) / static_cast<double>(last - first);
@@ -58,18 +69,26 @@ public:
         : model_(model),
           options_(options),
           bytes_(bytes),
-          units_(options.chunks == 0 ? 0 : bytes.size() / options.chunks),
-          lanes_(model.lanes()),
-          seen_(model.flags.size()),
-          sharing_(model.capacities, model.demands),
-          lanes_left_(options.chunks, static_cast<std::uint32_t>(model.lanes())) {
+          units_(bytes.size() / options.chunks / options.groups),
+          flags_(static_cast<std::uint32_t>(model.flags.size())),
+          sharing_(model.capacities, grouped(model.demands, options)) {
+        const auto all_lanes = static_cast<std::uint32_t>(model.lanes() * options.groups);
+        for (std::uint32_t lane = 0; lane < all_lanes; ++lane) {
+            const auto number = static_cast<std::uint32_t>(lane % model.lanes());
+            const auto group = static_cast<std::uint32_t>(lane / model.lanes());
+            lanes_.push_back({.number = number, .group = group});
+        }
+        lanes_left_.assign(options.chunks, all_lanes);
         result_.chunk_ends.resize(options.chunks);
         std::size_t arrivals = 0;
-        for (const ModelFlag& flag : model.flags) {
-            first_arrival_.push_back(arrivals);
-            arrivals += std::size_t{flag.per_chunk} * options.chunks;
+        for (std::uint32_t group = 0; group < options.groups; ++group) {
+            for (const ModelFlag& flag : model.flags) {
+                first_arrival_.push_back(arrivals);
+                arrivals += std::size_t{flag.per_chunk} * options.chunks;
+            }
         }
         arrivals_.resize(arrivals);
+        seen_.resize(first_arrival_.size());
     }
 
     EngineResult run() {
@@ -93,7 +112,8 @@ public:
 
 private:
     const ModelStep* step_of(std::uint32_t lane) const {
-        return &model_.steps[model_.first_step[lane] + lanes_[lane].step];
+        const LaneState& state = lanes_[lane];
+        return &model_.steps[model_.first_step[state.number] + state.step];
     }
 
     /// Begins the step that the lane is at as soon as all its flags are there.
@@ -106,12 +126,13 @@ private:
             const std::int64_t wanted =
                 std::int64_t{model_.flags[wait.flag].per_chunk} * state.chunk + wait.offset;
             if (wanted <= 0) continue;
-            if (seen_[wait.flag] < wanted) {
-                state.missing = wait.flag;
+            const std::uint32_t flag = state.group * flags_ + wait.flag;
+            if (seen_[flag] < wanted) {
+                state.missing = flag;
                 state.wanted = wanted;
                 return;
             }
-            ready = std::max(ready, arrival(wait.flag, wanted));
+            ready = std::max(ready, arrival(flag, wanted));
         }
         state.missing = nobody;
         state.ready = ready;
@@ -126,7 +147,8 @@ private:
     /// The lane stands before a step, or behind the last of a chunk.
     void next_step(std::uint32_t lane) {
         LaneState& state = lanes_[lane];
-        while (model_.first_step[lane] + state.step == model_.first_step[lane + 1]) {
+        while (model_.first_step[state.number] + state.step ==
+               model_.first_step[state.number + 1]) {
             end_chunk(state);
             state.step = 0;
             if (++state.chunk == options_.chunks) return;
@@ -143,11 +165,14 @@ private:
         }
     }
 
-    void post(std::uint32_t flag, double time) {
+    void post(std::uint32_t group, std::uint32_t number, double posted) {
+        const std::uint32_t flag = group * flags_ + number;
+        const double time = posted + model_.flags[number].seconds;
         const std::int64_t value = ++seen_[flag];
         // What is written later is seen later.
         arrival(flag, value) = value == 1 ? time : std::max(time, arrival(flag, value - 1));
-        const std::uint32_t waiter = model_.flags[flag].waiter;
+        const auto waiter =
+            static_cast<std::uint32_t>(group * model_.lanes()) + model_.flags[number].waiter;
         if (lanes_[waiter].missing == flag && value >= lanes_[waiter].wanted) try_start(waiter);
     }
 
@@ -156,19 +181,21 @@ private:
         const ModelStep* const step = step_of(lane);
         const double end = time + model_.kinds[step->kind].fence_seconds;
         if (options_.timeline) {
-            result_.steps.push_back(
-                {lane, state.step, state.chunk, state.ready, end, bytes_of(lane)});
+            result_.steps.push_back({state.number, state.group, state.step, state.chunk,
+                                     state.ready, end, bytes_of(lane)});
         }
         state.free_at = end;
         ++state.step;
         for (std::uint32_t i = step->first_signal; i < step[1].first_signal; ++i) {
-            post(model_.signals[i], end + model_.flags[model_.signals[i]].seconds);
+            post(state.group, model_.signals[i], end);
         }
         next_step(lane);
     }
 
     double bytes_of(std::uint32_t lane) const {
-        return bytes_[lanes_[lane].chunk * units_ + step_of(lane)->unit];
+        const LaneState& state = lanes_[lane];
+        const std::size_t chunk = std::size_t{state.group} * options_.chunks + state.chunk;
+        return bytes_[chunk * units_ + step_of(lane)->unit];
     }
 
     void begin_step(const Start& start) {
@@ -234,7 +261,8 @@ private:
     const EngineOptions& options_;
     const std::vector<double>& bytes_;
     const std::size_t units_;
-    std::vector<LaneState> lanes_;
+    const std::uint32_t flags_;       ///< of a group
+    std::vector<LaneState> lanes_;    ///< group after group
     std::vector<std::int64_t> seen_;  ///< values of the flags
     std::vector<std::size_t> first_arrival_;
     std::vector<double> arrivals_;  ///< flag after flag, the time of each of its values

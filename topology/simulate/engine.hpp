@@ -10,6 +10,8 @@ namespace rondo::simulation {
 
 struct EngineOptions {
     std::uint32_t chunks = 1;
+    std::uint32_t groups = 1;  ///< of replicas; each runs all lanes
+    double widening = 1;       ///< how many replicas' blocks a group's lane stands for
     double coarseness = 0;
     bool timeline = false;
     /// The run is given up once it is known that all chunks would take longer than this, which are
@@ -30,7 +32,8 @@ struct EngineResult {
 /// pipeline is. `chunks` need not be a whole number; equal to what ran: their end.
 double extrapolated_seconds(const std::vector<double>& chunk_ends, double chunks);
 
-/// Bytes of each unit in each chunk: units * chunks numbers, by chunk.
+/// Bytes of each unit in each chunk of each group: units * chunks * groups numbers, by group, then
+/// by chunk.
 EngineResult run_engine(const Model& model, const EngineOptions& options,
                         const std::vector<double>& chunk_bytes);
 

@@ -34,9 +34,10 @@ public:
 private:
     /// How much of the resource's time a byte takes; 0 when the demand does not use it.
     double part(const Demand& demand, std::uint32_t resource) const {
-        const auto found =
-            std::ranges::find(demand.uses, resource, &std::pair<std::uint32_t, double>::first);
-        return found == demand.uses.end() ? 0 : found->second / capacities_[resource];
+        const auto found = std::ranges::lower_bound(demand.uses, resource, {},
+                                                    &std::pair<std::uint32_t, double>::first);
+        const bool uses = found != demand.uses.end() && found->first == resource;
+        return uses ? found->second / capacities_[resource] : 0;
     }
 
     /// Another, still looked at, that is at least as busy whatever runs.

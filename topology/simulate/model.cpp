@@ -55,8 +55,6 @@ private:
         return *path;
     }
 
-    bool is_virtual_rank(std::uint32_t rank) const { return is_virtual(routing_.gpu(rank).gpu); }
-
     void add_flags() {
         double farthest = 0;
         const auto infos = list_flags(schedule_);
@@ -66,27 +64,37 @@ private:
                                              ? schedule_.events[info.link].to_lane
                                          : forward ? schedule_.channels[info.link].to_lane
                                                    : schedule_.channels[info.link].from_lane;
-            double seconds = flag_seconds(PathKind::memory);
+            double seconds = own_flag_seconds(routing_.gpu(info.writer_rank).gpu);
             if (info.writer_rank != info.waiter_rank) {
                 // A flag without data finds its way through host memory where nothing else does.
                 const Path* const way = routing_.path(info.writer_rank, info.waiter_rank);
                 seconds = way == nullptr ? flag_seconds(PathKind::pci) : way->flag_seconds();
-            } else if (!is_virtual_rank(info.writer_rank)) {
-                seconds = flag_seconds(PathKind::fabric);
             }
             farthest = std::max(farthest, seconds);
             model_.flags.push_back({info.per_chunk, waiter, seconds});
         }
-        model_.entry_seconds =
-            (is_virtual_rank(0) ? virtual_launch_seconds : launch_seconds) + farthest;
+        double launch = 0;
+        for (std::uint32_t rank = 0; rank < schedule_.ranks; ++rank) {
+            launch = std::max(launch, launch_seconds_of(routing_.gpu(rank).gpu));
+        }
+        model_.entry_seconds = launch + farthest;
     }
 
     void use(std::uint32_t resource, double amount) { uses_[resource] += amount; }
     void use_memory(std::uint32_t rank) { use(first_memory_ + rank, 1); }
-    void use_path(const Path& path) {
+    void use_path(const Path& path, double bytes = 1) {
         for (const Route& route : path.routes) {
-            for (const int link : route.links) use(static_cast<std::uint32_t>(link), route.share);
+            for (const int link : route.links) {
+                use(static_cast<std::uint32_t>(link), route.share * bytes);
+            }
         }
+    }
+
+    /// Reads a byte over this way, which leads from the memory to the reader.
+    void use_to_read(const Path& way, std::uint32_t source, std::uint32_t rank) {
+        const bool pci = way.kind >= PathKind::pci;
+        use_path(way, pci ? pci_read_bytes : 1);
+        if (pci) use_path(path(rank, source), pci_request_bytes);
     }
 
     std::uint32_t data_flag(std::uint32_t channel) const { return 2 * channel; }
@@ -151,13 +159,20 @@ private:
         const auto sources = memories.first(places_[1]);
         const auto destinations = memories.subspan(places_[1]);
         StepKind kind{.moves = !destinations.empty()};
+        const GpuInfo& gpu = routing_.gpu(rank).gpu;
+        const double lane = lane_bandwidth(gpu);
+        double read_seconds_per_byte = 0;  // of all sources, one after the other
         uses_.clear();
         for (const std::uint32_t source : sources) {
             use_memory(source);
-            if (source == rank) continue;
-            const Path& way = path(source, rank);
-            use_path(way);
-            kind.read_seconds = std::max(kind.read_seconds, 2 * way.flag_seconds());
+            double round_trip = gpu.costs ? 2 * own_flag_seconds(gpu) : own_memory_seconds;
+            if (source != rank) {
+                const Path& way = path(source, rank);
+                use_to_read(way, source, rank);
+                round_trip = 2 * way.flag_seconds();
+                kind.read_seconds = std::max(kind.read_seconds, round_trip);
+            }
+            read_seconds_per_byte += std::max(1 / lane, round_trip / bytes_in_flight);
         }
         for (const std::uint32_t target : destinations) {
             use_memory(target);
@@ -166,11 +181,12 @@ private:
             use_path(way);
             kind.fence_seconds = std::max(kind.fence_seconds, fence_seconds(way.kind));
         }
-        const double wider =
-            static_cast<double>(std::max({sources.size(), destinations.size(), std::size_t{1}}));
+        const double write_seconds_per_byte =
+            static_cast<double>(std::max(destinations.size(), std::size_t{1})) / lane;
         model_.kinds.push_back(kind);
-        model_.demands.push_back({.uses = {uses_.begin(), uses_.end()},
-                                  .ceiling = lane_bandwidth(routing_.gpu(rank).gpu) / wider});
+        model_.demands.push_back(
+            {.uses = {uses_.begin(), uses_.end()},
+             .ceiling = 1 / std::max(read_seconds_per_byte, write_seconds_per_byte)});
     }
 
     void count_lanes() {

@@ -62,10 +62,22 @@ Routing::Routing(const Topology& topology, RoutingOptions options)
     paths_.resize(options_.gpus.size() * options_.gpus.size());
 }
 
+Routing::Routing(const Routing& other)
+    : topology_(other.topology_), options_(other.options_), outgoing_(other.outgoing_) {
+    const std::lock_guard lock(other.mutex_);
+    paths_ = other.paths_;
+}
+
 const Path* Routing::path(std::uint32_t from, std::uint32_t to) const {
-    std::optional<Path>& known = paths_[from * options_.gpus.size() + to];
-    if (!known) known = find(from, to);
-    return known->routes.empty() ? nullptr : &*known;
+    std::shared_ptr<const Path>& known = paths_[from * options_.gpus.size() + to];
+    std::unique_lock lock(mutex_);
+    if (known == nullptr) {
+        lock.unlock();
+        auto found = std::make_shared<const Path>(find(from, to));
+        lock.lock();
+        if (known == nullptr) known = std::move(found);
+    }
+    return known->routes.empty() ? nullptr : known.get();
 }
 
 double Routing::bandwidth(std::uint32_t from, std::uint32_t to) const {
@@ -214,7 +226,8 @@ void Routing::use(const Forest& forest) {
         for (const auto& [links, weight] : routes) total += weight;
         for (const auto& [links, weight] : routes) path.routes.push_back({weight / total, links});
         classify(path);
-        paths_[ends.first * options_.gpus.size() + ends.second] = std::move(path);
+        paths_[ends.first * options_.gpus.size() + ends.second] =
+            std::make_shared<const Path>(std::move(path));
     }
 }
 

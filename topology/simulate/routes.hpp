@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -35,7 +36,7 @@ struct RoutingOptions {
 };
 
 /// Ways between ranks on a topology, found when they are first asked for. Keeps a reference to the
-/// topology. Not for several threads at once.
+/// topology. May be asked by several threads; no lock is held while a way is searched.
 ///
 /// Two GPUs that the fabric (NVLink, XGMI, memory) joins without another GPU between use it alone,
 /// spread over all its shortest ways in proportion to what these carry: so do NVSwitch planes.
@@ -44,6 +45,9 @@ class Routing {
 public:
     /// Throws TopologyError for GPUs that do not exist or are named twice.
     Routing(const Topology& topology, RoutingOptions options);
+    /// With what the other has found so far.
+    Routing(const Routing& other);
+    Routing& operator=(const Routing&) = delete;
 
     const Topology& topology() const { return *topology_; }
     BandwidthModel model() const { return options_.model; }
@@ -63,6 +67,7 @@ public:
 
     /// From now on the traffic between two ranks takes the routes of the forest's trees, where it
     /// has some: all trees' edges between the two together, in proportion to their weights.
+    /// To be called before others use the routing.
     void use(const Forest& forest);
 
 private:
@@ -73,7 +78,8 @@ private:
     const Topology* topology_;
     RoutingOptions options_;
     std::vector<std::vector<int>> outgoing_;  ///< links by source node
-    mutable std::vector<std::optional<Path>> paths_;
+    mutable std::mutex mutex_;
+    mutable std::vector<std::shared_ptr<const Path>> paths_;  ///< what was found, never replaced
 };
 
 }  // namespace rondo

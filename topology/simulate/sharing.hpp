@@ -9,7 +9,8 @@ namespace rondo::simulation {
 
 /// What one kind of transfer asks of the machine per byte of its chunk.
 struct Demand {
-    /// Resource and how many bytes of it one byte of the chunk takes, each resource once.
+    /// Resource and how many bytes of it one byte of the chunk takes, each resource once,
+    /// in rising order.
     std::vector<std::pair<std::uint32_t, double>> uses = {};
     double ceiling = 0;       ///< bytes per second that it can't exceed
     double most_at_once = 0;  ///< transfers of this kind

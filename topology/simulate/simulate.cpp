@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -13,22 +12,38 @@ namespace rondo {
 
 using namespace simulation;
 
-/// How a message of so many bytes is cut: as Plan::cut() does, but for rounding.
+/// Groups that stand for many replicas: with fewer, their stalls show more than those of replicas
+/// would.
+constexpr std::uint32_t most_groups = 4;
+
+/// How a message of so many bytes is cut: as the communicator does, but for rounding.
 struct Simulator::MessageCut {
     std::vector<double> units = {};
-    double chunk = 0;         ///< bytes of a chunk of the largest unit
-    double chunks = 0;        ///< of the largest unit, not rounded
+    std::uint32_t replicas = 1;
+    std::uint32_t groups = 1;
+    double chunk = 0;         ///< bytes of a group's chunk of the largest unit
+    double chunks = 0;        ///< of the largest unit, the last group's shift included; not rounded
     std::uint64_t whole = 0;  ///< the same, rounded up
 
-    /// Bytes of each unit in each of the chunks that are run. When these are not all, every unit
-    /// gets its mean, so that units of different sizes keep their proportions.
+    double shift(std::uint32_t group) const { return static_cast<double>(group) / groups; }
+    /// Chunks in which a unit passes, without the shift.
+    double periods() const { return chunks - shift(groups - 1); }
+
+    /// Bytes of each unit in each of the chunks that are run, group after group. When these are not
+    /// all, every unit gets its mean, so that units of different sizes keep their proportions.
     std::vector<double> chunk_bytes(std::uint32_t run) const {
         std::vector<double> bytes;
-        bytes.reserve(run * units.size());
-        for (std::uint32_t i = 0; i < run; ++i) {
-            for (const double unit : units) {
-                bytes.push_back(run < whole ? unit / chunks
-                                            : std::clamp(unit - i * chunk, 0.0, chunk));
+        bytes.reserve(std::size_t{run} * groups * units.size());
+        for (std::uint32_t group = 0; group < groups; ++group) {
+            for (std::uint32_t i = 0; i < run; ++i) {
+                const double begin = std::max(0.0, i - shift(group));
+                const double end = i + 1 - shift(group);
+                for (const double unit : units) {
+                    const double share = unit / groups;
+                    bytes.push_back(run < whole ? share / periods() * (end - begin)
+                                                : std::clamp(share - begin * chunk, 0.0,
+                                                             (end - begin) * chunk));
+                }
             }
         }
         return bytes;
@@ -40,10 +55,10 @@ namespace {
 /// What takes some milliseconds. Fewer than 32 would not show how fast a pipeline is whose channels
 /// have all been full once: at first nobody waits for a free slot. Without slots some lanes get far
 /// ahead, and it takes longer until that shows.
-std::uint32_t chunks_to_run(const Model& model, bool has_slots) {
+std::uint32_t chunks_to_run(const Model& model, std::uint32_t groups, bool has_slots) {
     const std::size_t steps_to_run = has_slots ? 20'000 : 40'000;
     return static_cast<std::uint32_t>(
-        std::clamp<std::size_t>(steps_to_run / model.steps.size(), 32, 80));
+        std::clamp<std::size_t>(steps_to_run / groups / model.steps.size(), 32, 80));
 }
 
 std::vector<double> resource_bytes(const Model& model, const std::vector<double>& units) {
@@ -82,37 +97,61 @@ double bus_factor(Collective collective, std::uint32_t ranks) {
             return 2 * others;
         case Collective::reduce_scatter:
         case Collective::all_gather:
+        case Collective::all_to_all:
+        case Collective::gather:
+        case Collective::scatter:
             return others;
         default:
             return 1;
     }
 }
 
+/// What share of the message each unit is. Parts that belong to ranks are taken as equal: what
+/// ranks bring is not known when a plan is made.
+std::vector<double> parts_of_units(const Schedule& schedule) {
+    const std::uint32_t parts = part_count(schedule);
+    std::vector<double> wholes(parts);
+    for (std::uint32_t unit = 0; unit < schedule.unit_shares.size(); ++unit) {
+        wholes[part_of(schedule, unit)] += static_cast<double>(schedule.unit_shares[unit]);
+    }
+    std::vector<double> result;
+    for (std::uint32_t unit = 0; unit < schedule.unit_shares.size(); ++unit) {
+        const double whole = wholes[part_of(schedule, unit)] * parts;
+        result.push_back(whole == 0 ? 0 : static_cast<double>(schedule.unit_shares[unit]) / whole);
+    }
+    return result;
+}
+
 Simulator::Simulator(const Schedule& schedule, const Routing& routing)
     : name_(schedule.name),
       bus_factor_(bus_factor(schedule.collective, schedule.ranks)),
+      unit_parts_(parts_of_units(schedule)),
       has_chunks_(is_cut_into_chunks(schedule)),
       has_slots_(!schedule.channels.empty()),
       links_(routing.topology().links().size()),
-      model_(std::make_unique<const Model>(make_model(schedule, routing))) {
-    const double whole = static_cast<double>(std::accumulate(
-        schedule.unit_shares.begin(), schedule.unit_shares.end(), std::uint64_t{0}));
-    for (const std::uint64_t share : schedule.unit_shares) {
-        unit_parts_.push_back(whole == 0 ? 0 : static_cast<double>(share) / whole);
-    }
-}
+      model_(std::make_unique<const Model>(make_model(schedule, routing))) {}
 
 Simulator::~Simulator() = default;
 
-Simulator::MessageCut Simulator::cut(std::uint64_t bytes, std::uint64_t slot_bytes) const {
-    MessageCut cut;
+double Simulator::largest_unit() const {
+    return unit_parts_.empty() ? 0 : std::ranges::max(unit_parts_);
+}
+
+Simulator::MessageCut Simulator::cut(const SimulationOptions& options) const {
+    MessageCut cut{.replicas = std::max(options.replicas, 1u)};
     double largest = 0;
     for (const double part : unit_parts_) {
-        cut.units.push_back(static_cast<double>(bytes) * part);
+        cut.units.push_back(static_cast<double>(options.bytes) * part);
         largest = std::max(largest, cut.units.back());
     }
-    cut.chunk = has_chunks_ ? static_cast<double>(slot_bytes) : std::max(largest, 1.0);
-    cut.chunks = largest / cut.chunk;
+    cut.chunk = largest / cut.replicas;
+    if (has_chunks_) cut.chunk = static_cast<double>(options.slot_bytes);
+    cut.chunk = std::max(cut.chunk, 1.0);
+    cut.chunks = largest / cut.replicas / cut.chunk;
+    // In a single chunk all replicas do the same at the same time.
+    if (cut.chunks > 1) cut.groups = std::min(cut.replicas, most_groups);
+    cut.chunks += cut.shift(cut.groups - 1);
+    cut.chunk *= static_cast<double>(cut.replicas) / cut.groups;
     cut.whole = static_cast<std::uint64_t>(std::max(1.0, std::ceil(cut.chunks)));
     return cut;
 }
@@ -123,11 +162,21 @@ double Simulator::least_seconds(const MessageCut& cut) const {
     for (std::size_t i = 0; i < used.size(); ++i) {
         seconds = std::max(seconds, used[i] / model_->capacities[i]);
     }
+    for (std::size_t lane = 0; lane < model_->lanes(); ++lane) {
+        double busy = 0;
+        for (std::uint32_t i = model_->first_step[lane]; i < model_->first_step[lane + 1]; ++i) {
+            const ModelStep& step = model_->steps[i];
+            if (model_->kinds[step.kind].moves) {
+                busy += cut.units[step.unit] / model_->demands[step.kind].ceiling;
+            }
+        }
+        seconds = std::max(seconds, busy / cut.replicas);
+    }
     return model_->entry_seconds + seconds;
 }
 
-double Simulator::least_seconds(std::uint64_t bytes) const {
-    return least_seconds(cut(bytes, 1));
+double Simulator::least_seconds(std::uint64_t bytes, std::uint32_t replicas) const {
+    return least_seconds(cut({.bytes = bytes, .slot_bytes = 1, .replicas = replicas}));
 }
 
 /// Without slots nothing keeps lanes together: what gets ahead of the others in the middle is
@@ -137,18 +186,25 @@ double Simulator::all_seconds(const EngineResult& run, const MessageCut& cut) co
     if (has_slots_ || chunks >= cut.chunks || chunks == 1) {
         return extrapolated_seconds(run.chunk_ends, cut.chunks);
     }
-    const double first = run_engine(*model_, {}, cut.chunk_bytes(1)).chunk_ends.back();
+    const double first = run_engine(*model_,
+                                    {.groups = cut.groups,
+                                     .widening = static_cast<double>(cut.replicas) / cut.groups},
+                                    cut.chunk_bytes(1))
+                             .chunk_ends.back();
     return first + (run.chunk_ends.back() - first) * (cut.chunks - 1) / (chunks - 1);
 }
 
 Simulation Simulator::run(const SimulationOptions& options) const {
-    const MessageCut cut = this->cut(options.bytes, options.slot_bytes);
-    Simulation result{.chunks = cut.whole};
-    const std::uint64_t most = options.most_chunks == 0 ? chunks_to_run(*model_, has_slots_)
-                                                        : std::max(options.most_chunks, 6u);
+    const MessageCut cut = this->cut(options);
+    Simulation result{.chunks = cut.whole, .groups = cut.groups};
+    const std::uint64_t most = options.most_chunks == 0
+                                   ? chunks_to_run(*model_, cut.groups, has_slots_)
+                                   : std::max(options.most_chunks, 6u);
     result.chunks_run = static_cast<std::uint32_t>(std::min(cut.whole, most));
     EngineResult run = run_engine(*model_,
                                   {.chunks = result.chunks_run,
+                                   .groups = cut.groups,
+                                   .widening = static_cast<double>(cut.replicas) / cut.groups,
                                    .coarseness = options.coarseness,
                                    .timeline = options.timeline,
                                    .most_seconds = options.most_seconds,

@@ -19,7 +19,12 @@ namespace rondo {
 
 struct SimulationOptions {
     std::uint64_t bytes = 0;               ///< of the whole message
-    std::uint64_t slot_bytes = 128 << 10;  ///< the size of a chunk, where there are channels
+    std::uint64_t slot_bytes = 128 << 10;  ///< of a replica's chunk, where there are chunks
+    /// Of the schedule, side by side, each on its contiguous share of every unit. Where there are
+    /// several chunks, those of replica r end earlier by r/R of a chunk, so that replicas don't all
+    /// stall at the same time. A few groups stand for many replicas: such a group has the chunk and
+    /// the block bandwidth of all its replicas.
+    std::uint32_t replicas = 1;
     /// Longer pipelines run so many chunks; the time of the others is that of those in the middle.
     /// 0: 32 to 80, fewer the more steps there are.
     std::uint32_t most_chunks = 0;
@@ -34,11 +39,12 @@ struct SimulationOptions {
 /// One step's run.
 struct StepTime {
     std::uint32_t lane = 0;
+    std::uint32_t group = 0;  ///< of replicas
     std::uint32_t step = 0;
     std::uint32_t chunk = 0;
     double ready = 0;  ///< seconds from the call: its flags are there
     double end = 0;    ///< its flags are posted
-    double bytes = 0;  ///< of the chunk
+    double bytes = 0;  ///< of the group's chunk
 };
 
 struct LinkUse {
@@ -52,6 +58,7 @@ struct Simulation {
     double algbw = 0;  ///< bytes of the message per second
     double busbw = 0;  ///< algbw times what nccl-tests multiplies it with
     std::uint64_t chunks = 0;
+    std::uint32_t groups = 1;          ///< that stood for the replicas
     std::uint32_t chunks_run = 0;      ///< fewer than `chunks`: the rest was extrapolated
     std::vector<LinkUse> links = {};   ///< busiest first, without those that carry nothing
     std::vector<StepTime> steps = {};  ///< by their end; of the chunks that were run
@@ -73,15 +80,18 @@ public:
     Simulator(const Schedule& schedule, const Routing& routing);
     ~Simulator();
 
-    /// Seconds that the busiest link alone needs, and the launch: no run is faster.
-    double least_seconds(std::uint64_t bytes) const;
+    /// Seconds that the busiest link alone needs, or the busiest lane by so many replicas, and the
+    /// launch: no run is faster.
+    double least_seconds(std::uint64_t bytes, std::uint32_t replicas) const;
+    /// The share of the message that the largest unit has.
+    double largest_unit() const;
     /// Throws InvalidArgument when the schedule can't come to an end.
     Simulation run(const SimulationOptions& options) const;
 
 private:
     struct MessageCut;
 
-    MessageCut cut(std::uint64_t bytes, std::uint64_t slot_bytes) const;
+    MessageCut cut(const SimulationOptions& options) const;
     double least_seconds(const MessageCut& cut) const;
     double all_seconds(const simulation::EngineResult& run, const MessageCut& cut) const;
 

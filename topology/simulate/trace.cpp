@@ -50,10 +50,20 @@ std::string chrome_trace(const Schedule& schedule, const Routing& routing,
         events.push_back(name_event("process_name", rank, 0,
                                     fmt::format("rank {} ({})", rank, routing.gpu(rank).id)));
     }
-    for (std::uint32_t lane = 0; lane < schedule.lanes.size(); ++lane) {
-        const std::uint32_t number = lane_in_rank(schedule, lane);
-        events.push_back(name_event("thread_name", schedule.lanes[lane].rank, number,
-                                    fmt::format("lane {}", number)));
+    std::vector<std::uint32_t> lanes_of(schedule.ranks);
+    std::vector<std::uint32_t> number_of;
+    for (const Lane& lane : schedule.lanes) number_of.push_back(lanes_of[lane.rank]++);
+    const auto thread_of = [&](std::uint32_t lane, std::uint32_t group) {
+        return group * lanes_of[schedule.lanes[lane].rank] + number_of[lane];
+    };
+    for (std::uint32_t group = 0; group < simulation.groups; ++group) {
+        for (std::uint32_t lane = 0; lane < schedule.lanes.size(); ++lane) {
+            events.push_back(
+                name_event("thread_name", schedule.lanes[lane].rank, thread_of(lane, group),
+                           simulation.groups == 1
+                               ? fmt::format("lane {}", number_of[lane])
+                               : fmt::format("lane {}, replica group {}", number_of[lane], group)));
+        }
     }
     for (const StepTime& time : simulation.steps) {
         const Lane& lane = schedule.lanes[time.lane];
@@ -62,7 +72,7 @@ std::string chrome_trace(const Schedule& schedule, const Routing& routing,
             {{"ph", "X"},
              {"name", fmt::format("{} unit {} chunk {}", verb(step), step.unit, time.chunk)},
              {"pid", lane.rank},
-             {"tid", lane_in_rank(schedule, time.lane)},
+             {"tid", thread_of(time.lane, time.group)},
              {"ts", time.ready * 1e6},
              {"dur", (time.end - time.ready) * 1e6},
              {"args",

@@ -16,6 +16,24 @@ namespace {
 constexpr std::size_t most_trees = 16;
 constexpr std::size_t most_edges = 16;
 
+std::vector<ExchangeRow> exchange_rows(const Topology& topology, ForestRequest request,
+                                       const std::vector<int>& gpus) {
+    request.root = gpus.front();
+    const auto ranks = static_cast<double>(gpus.size());
+    std::vector<ExchangeRow> rows;
+    for (const auto& [name, kind] : {std::pair{"all_to_all", ExchangeKind::all_to_all},
+                                     {"gather", ExchangeKind::gather},
+                                     {"scatter", ExchangeKind::scatter}}) {
+        const bool pairs = kind == ExchangeKind::all_to_all;
+        ExchangeRow row{
+            .name = name, .bound = exchange_bound(topology, request, kind), .has_root = !pairs};
+        row.algbw = row.bound.throughput.convert_to<double>() / (pairs ? ranks : 1);
+        row.busbw = row.algbw * (ranks - 1) / ranks;
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
 BoundReport make_report(const Topology& topology, const ForestRequest& request) {
     BoundReport report{.topology = topology.name(), .gpus = request.gpus, .request = request};
     if (report.gpus.empty()) {
@@ -32,6 +50,7 @@ BoundReport make_report(const Topology& topology, const ForestRequest& request) 
         other.root = report.gpus.front();
         report.collectives.push_back({collective, other, forest_bound(topology, other)});
     }
+    report.exchanges = exchange_rows(topology, request, report.gpus);
     return report;
 }
 
@@ -65,6 +84,12 @@ void print_rates(const BoundReport& report) {
         }
         table.add({std::string(name_of(entry.collective)), rate(algbw), rate(algbw * factor),
                    one_root ? "" : rate(gigabytes(entry.bound.equal_shares)), note});
+    }
+    for (const ExchangeRow& row : report.exchanges) {
+        table.add({std::string(row.name), rate(row.algbw / 1e9), rate(row.busbw / 1e9), "",
+                   row.has_root      ? fmt::format("root: GPU {}", report.gpus.front())
+                   : row.bound.exact ? "of what each GPU sends"
+                                     : "of what each GPU sends; by cuts, at most"});
     }
     fmt::print("{}\n", table.text());
 }

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "topology/forest/forest.hpp"
+#include "topology/forest/exchange_bound.hpp"
 
 namespace rondo::tool {
 
@@ -14,13 +15,23 @@ struct CollectiveBound {
     Bound bound;
 };
 
+/// all_to_all, gather or scatter.
+struct ExchangeRow {
+    std::string_view name;
+    ExchangeBound bound;
+    double algbw = 0;  ///< bytes per second; of an all_to_all those that each GPU sends
+    double busbw = 0;
+    bool has_root = false;
+};
+
 struct BoundReport {
     std::string topology;
     std::vector<int> gpus;
     ForestRequest request = {};                     ///< of all_reduce
     std::vector<CollectiveBound> collectives = {};  ///< all_reduce first
-    Forest forest = {};                             ///< of all_reduce
-    std::string reason = {};                        ///< what limits all_reduce, in words
+    std::vector<ExchangeRow> exchanges = {};
+    Forest forest = {};       ///< of all_reduce
+    std::string reason = {};  ///< what limits all_reduce, in words
 
     const Bound& all_reduce() const { return collectives.front().bound; }
 };

@@ -67,6 +67,13 @@ std::string bound_json(const BoundReport& report) {
     for (const CollectiveBound& entry : report.collectives) {
         json["collectives"][std::string(name_of(entry.collective))] = collective_json(entry, gpus);
     }
+    for (const ExchangeRow& row : report.exchanges) {
+        Json& entry = json["collectives"][std::string(row.name)];
+        entry = {{"algbw", row.bound.unlimited ? Json() : Json(row.algbw / 1e9)},
+                 {"busbw", row.bound.unlimited ? Json() : Json(row.busbw / 1e9)},
+                 {"exact", row.bound.exact}};
+        if (row.has_root) entry["root"] = report.gpus.front();
+    }
     json["depth"] = report.forest.depth;
     json["trees"] = Json::array();
     for (const ForestTree& tree : report.forest.trees) {

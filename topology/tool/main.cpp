@@ -65,6 +65,14 @@ void add_convert(CLI::App& app, ConvertOptions& options) {
     command->callback([&options] { convert(options); });
 }
 
+void add_gpus(CLI::App& command, std::string& gpus) {
+    command.add_option("--gpus", gpus, "GPUs that take part: 0,1,4-7; default: all")
+        ->check([](const std::string& text) {
+            return text.empty() ? "it names no GPU; write numbers and ranges like 0,1,4-7"
+                                : std::string();
+        });
+}
+
 /// What `bound` and `plan` ask about the links.
 template <class Options>
 void add_links_and_model(CLI::App& command, Options& options) {
@@ -83,7 +91,7 @@ void add_bound(CLI::App& app, BoundOptions& options) {
         "Compute the exact best throughput of tree collectives, and trees that reach it.\n"
         "algbw = bytes of data / time. In-switch reduction (NVLS) is outside the model.");
     command->add_option("topology", options.topology, "Preset, number or file")->required();
-    command->add_option("--gpus", options.gpus, "GPUs that take part: 0,1,4-7; default: all");
+    add_gpus(*command, options.gpus);
     add_links_and_model(*command, options);
     command->add_flag("--helpers", options.helpers, "GPUs that do not take part may pass data on");
     command->add_flag("--json", options.json, "Print JSON; algbw_bound is the all_reduce figure");
@@ -107,14 +115,21 @@ void add_plan(CLI::App& app, PlanOptions& options) {
         "ui.perfetto.dev");
     command->add_option("topology", options.topology, "Preset, number or file")->required();
     command
-        ->add_option("--collective", options.collective,
-                     "all_reduce, reduce, broadcast, reduce_scatter or all_gather")
+        ->add_option(
+            "--collective", options.collective,
+            "all_reduce, reduce, broadcast, reduce_scatter, all_gather, all_to_all, gather "
+            "or scatter")
         ->capture_default_str();
-    command->add_option("--bytes", options.bytes, "Size of the whole message: 1000, 64K, 256M, 1G")
+    command
+        ->add_option("--bytes", options.bytes,
+                     "Size of the whole message (all_to_all: of what each GPU sends): 1000, 64K, "
+                     "256M, 1GiB")
         ->required();
-    command->add_option("--gpus", options.gpus, "GPUs that take part: 0,1,4-7; default: all");
-    command->add_option("--root", options.root,
-                        "The GPU of broadcast and reduce; default: the first that takes part");
+    add_gpus(*command, options.gpus);
+    command->add_option(
+        "--root", options.root,
+        "The GPU of broadcast, reduce, gather and scatter; default: the first that takes "
+        "part");
     add_links_and_model(*command, options);
     command->add_option(
         "--strategy", options.strategy,
@@ -152,9 +167,21 @@ struct AllOptions {
     DetectCommand detect;
 };
 
+/// CLI11 does not name it.
+void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
+    if (argc < 2 || argv[1][0] == '-') return;
+    std::string known;
+    for (const CLI::App* const command : app.get_subcommands({})) {
+        if (command->get_name() == argv[1]) return;
+        known += (known.empty() ? "" : ", ") + command->get_name();
+    }
+    throw UsageError(fmt::format("unknown command '{}'; it must be one of {}", argv[1], known));
+}
+
 int run(int argc, char** argv) {
     AllOptions options;
     CLI::App app(what_it_does, "rondo-topo");
+    app.set_version_flag("--version", "rondo-topo " RONDO_VERSION);
     app.footer(examples);
     app.require_subcommand(1);
     add_list(app, options.list_json);
@@ -164,6 +191,7 @@ int run(int argc, char** argv) {
     add_detect(app, options.detect);
     add_bound(app, options.bound);
     add_plan(app, options.plan);
+    refuse_unknown_command(app, argc, argv);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

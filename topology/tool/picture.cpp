@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/markup.hpp"
 #include "topology/graph/names.hpp"
 #include "topology/tool/picture_layout.hpp"
 #include "topology/tool/wiring.hpp"
@@ -17,26 +18,6 @@ namespace {
 constexpr double title_height = 34;
 constexpr double line_height = 20;
 constexpr double side = 30;
-
-std::string escaped(std::string_view text) {
-    std::string result;
-    for (const char c : text) {
-        switch (c) {
-            case '<':
-                result += "&lt;";
-                break;
-            case '>':
-                result += "&gt;";
-                break;
-            case '&':
-                result += "&amp;";
-                break;
-            default:
-                result += c;
-        }
-    }
-    return result;
-}
 
 /// At most `longest` characters, the last one an ellipsis if there are more.
 std::string label(const std::string& id) {
@@ -126,13 +107,13 @@ public:
             "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\" font-family=\"DejaVu Sans, Verdana, "
             "sans-serif\" font-size=\"12\">\n<title>{2}</title>\n"
             "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-            width, height, escaped(topology_.name()));
+            width, height, escaped_markup(topology_.name()));
         write("<text x=\"{}\" y=\"26\" font-size=\"17\" font-weight=\"bold\">{}</text>\n", side,
-              escaped(topology_.name()));
+              escaped_markup(topology_.name()));
         for (std::size_t i = 0; i < description.size(); ++i) {
             write("<text x=\"{}\" y=\"{:.1f}\" fill=\"#444\">{}</text>\n", side,
                   title_height + 12 + line_height * static_cast<double>(i),
-                  escaped(description[i]));
+                  escaped_markup(description[i]));
         }
         draw_cables();
         for (std::size_t node = 0; node < topology_.nodes().size(); ++node) draw_node(node);
@@ -180,10 +161,10 @@ private:
     }
 
     std::string tooltip(const Cable& cable) const {
-        return escaped(fmt::format("{} {} {}: {} x{}, {}{}", topology_.nodes()[cable.a].id,
-                                   cable.both_ways ? "-" : "to", topology_.nodes()[cable.b].id,
-                                   kind_name(cable.kind), cable.count, bandwidth_text(cable),
-                                   cable.both_ways ? " each way" : ""));
+        return escaped_markup(fmt::format(
+            "{} {} {}: {} x{}, {}{}", topology_.nodes()[cable.a].id, cable.both_ways ? "-" : "to",
+            topology_.nodes()[cable.b].id, kind_name(cable.kind), cable.count,
+            bandwidth_text(cable), cable.both_ways ? " each way" : ""));
     }
 
     /// Where on a node's edge each cable begins, so that lines do not lie on each other.
@@ -272,9 +253,9 @@ private:
             "<g><title>{}</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
             "height=\"{:.1f}\" rx=\"5\" fill=\"{}\" stroke=\"#333\"/><text x=\"{:.1f}\" "
             "y=\"{:.1f}\" text-anchor=\"middle\">{}</text></g>\n",
-            escaped(details), at.x - layout_.box_width / 2, at.y - layout_.box_height / 2,
+            escaped_markup(details), at.x - layout_.box_width / 2, at.y - layout_.box_height / 2,
             layout_.box_width, layout_.box_height, fill_of(node.type), at.x, at.y + 4.5,
-            escaped(label(node.id)));
+            escaped_markup(label(node.id)));
     }
 
     void draw_legend(double top) {
@@ -287,8 +268,8 @@ private:
                 "<path d=\"M{} {:.1f} h36\" {}/><text x=\"{}\" y=\"{:.1f}\">{} x{}: {}{} "
                 "<tspan fill=\"#666\">({} {})</tspan></text>\n",
                 side, y, style_of(group), side + 46, y + 4, kind_name(group.kind), group.count,
-                escaped(bandwidth_text(group)), group.both_ways ? " each way" : ", one way", alike,
-                alike == 1 ? "line" : "lines");
+                escaped_markup(bandwidth_text(group)), group.both_ways ? " each way" : ", one way",
+                alike, alike == 1 ? "line" : "lines");
         }
     }
 

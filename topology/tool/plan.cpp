@@ -40,7 +40,7 @@ std::string time_text(double seconds) {
 
 void print_head(const PlanReport& report, int gpus_there) {
     fmt::print("{}: {} of {} on {} of {} GPUs ({}), {}, {} bandwidths\n\n", report.topology,
-               to_string(report.task.collective), bytes_text(report.task.bytes), report.gpus.size(),
+               to_string(report.request.collective), bytes_text(report.bytes), report.gpus.size(),
                gpus_there, numbers(report.gpus),
                report.links == "all" ? "all links" : "links of the GPU fabric only",
                report.model == "nccl" ? "NCCL's model of the" : "nominal");
@@ -53,12 +53,12 @@ void print_candidates(const PlanReport& report) {
                  {"ALGBW GB/s", Align::right},
                  {"BUSBW GB/s", Align::right},
                  {"OF BOUND", Align::right},
-                 {"LANES", Align::right},
+                 {"REPLICAS", Align::right},
                  {"SLOT", Align::right},
                  {""}});
     const auto ranks = static_cast<std::uint32_t>(report.gpus.size());
     bool first = true;
-    for (const Candidate& candidate : report.choice.candidates) {
+    for (const PlanCandidate& candidate : report.plan.candidates) {
         const std::string mark = first ? ">" : "";
         first = false;
         if (!candidate.problem.empty()) {
@@ -67,19 +67,20 @@ void print_candidates(const PlanReport& report) {
             continue;
         }
         const double algbw = report.algbw(candidate);
-        table.add({mark, to_string(candidate.strategy), time_text(candidate.seconds),
-                   fmt::format("{:.2f}", algbw / 1e9),
-                   fmt::format("{:.2f}", algbw * bus_factor(report.task.collective, ranks) / 1e9),
-                   report.bound == 0 ? "" : fmt::format("{:.1f} %", 100 * algbw / report.bound),
-                   fmt::format("{}", candidate.cutting.lanes),
-                   bytes_text(candidate.cutting.slot_bytes), ""});
+        table.add(
+            {mark, to_string(candidate.strategy), time_text(candidate.seconds),
+             fmt::format("{:.2f}", algbw / 1e9),
+             fmt::format("{:.2f}", algbw * bus_factor(report.request.collective, ranks) / 1e9),
+             report.bound == 0 ? "" : fmt::format("{:.1f} %", 100 * algbw / report.bound),
+             fmt::format("{}", candidate.partition.replicas),
+             bytes_text(candidate.partition.slot_bytes), ""});
     }
     fmt::print("{}\n", table.text());
 }
 
 void print_links(const Planner& planner, const Simulation& simulation) {
     constexpr std::size_t most = 4;
-    const Topology& topology = planner.topology();
+    const Topology& topology = planner.machine().routing()->topology();
     std::vector<std::string> texts;
     for (const LinkUse& use : simulation.links) {
         if (texts.size() == most) break;
@@ -94,59 +95,71 @@ void print_links(const Planner& planner, const Simulation& simulation) {
 /// What may be the fastest is simulated to its last chunk, so that its time is not extrapolated.
 void complete_best(const Planner& planner, PlanReport& report) {
     constexpr double close = 1.05;
-    const double best = report.choice.chosen().seconds;
-    for (Candidate& candidate : report.choice.candidates) {
+    const double best = report.plan.seconds;
+    for (PlanCandidate& candidate : report.plan.candidates) {
         if (!candidate.problem.empty() || candidate.seconds > best * close) continue;
+        Request named = report.request;
+        named.strategy = candidate.strategy;
         candidate.seconds =
-            planner.simulate(report.task, candidate, {.most_chunks = UINT32_MAX}).seconds;
+            planner.simulate(*planner.plan(named), named, {.most_chunks = UINT32_MAX}).seconds;
     }
-    std::ranges::stable_sort(report.choice.candidates, {}, [](const Candidate& candidate) {
-        return std::pair(!candidate.problem.empty(), candidate.seconds);
-    });
-    report.choice.reason = explain_choice(planner, report.task, report.choice);
+    report.plan.seconds = report.plan.candidates.front().seconds;
+}
+
+/// What automatic would do, beside what was asked for.
+void add_others(const Planner& planner, PlanReport& report) {
+    Request free = report.request;
+    free.strategy = {};
+    const Plan other = planner.explain(free);
+    for (const PlanCandidate& candidate : other.candidates) {
+        if (candidate.strategy != report.plan.strategy) {
+            report.plan.candidates.push_back(candidate);
+        }
+    }
+    report.plan.reason += " By itself: " + other.reason;
+}
+
+PlannerOptions planner_options(const PlanOptions& options) {
+    PlannerOptions result{.model = parse_model(options.model),
+                          .fabric_only = parse_links(options.links) == LinkFilter::nvlink};
+    if (!options.gpus.empty()) result.gpus = parse_gpus(options.gpus);
+    return result;
 }
 
 }  // namespace
 
 void plan(const PlanOptions& options) {
-    Task task{.collective =
-                  parse_word("--collective", [&] { return parse_collective(options.collective); }),
-              .bytes = parse_bytes(options.bytes)};
-    RoutingOptions routing{.model = parse_model(options.model),
-                           .fabric_only = parse_links(options.links) == LinkFilter::nvlink};
-    if (!options.gpus.empty()) routing.gpus = parse_gpus(options.gpus);
-    std::optional<Strategy> wanted;
+    Request request{.collective = parse_word("--collective",
+                                             [&] { return parse_collective(options.collective); }),
+                    .count = parse_bytes(options.bytes)};
     if (!options.strategy.empty()) {
-        wanted = parse_word("--strategy", [&] { return parse_strategy(options.strategy); });
-        if (wanted->kind() == Strategy::Kind::automatic) wanted.reset();
+        request.strategy =
+            parse_word("--strategy", [&] { return parse_strategy(options.strategy); });
     }
+    const PlannerOptions planner_wants = planner_options(options);
     const Topology topology = load_any_topology(options.topology);
-    const Planner planner(topology, routing);
-    task.root = root_rank(options, planner.routing().gpus());
-    if (wanted == Strategy::direct()) wanted = Strategy::direct(2);
+    const Planner planner(topology, planner_wants);
+    const std::vector<int>& gpus = planner.machine().routing()->gpus();
+    request.root = root_rank(options, gpus);
+    if (request.collective == Collective::reduce) request.destinations = {request.root};
+    const std::uint64_t bytes = request.count;
+    if (request.collective == Collective::all_to_all) request.count *= gpus.size();
     PlanReport report{.topology = topology.name(),
-                      .gpus = planner.routing().gpus(),
+                      .gpus = gpus,
                       .links = options.links,
                       .model = options.model,
-                      .task = task,
-                      .bound = planner.bound(task),
-                      .choice = planner.choose(task, true)};
+                      .request = request,
+                      .bytes = bytes,
+                      .plan = planner.explain(request)};
+    report.bound =
+        planner.bound(request) * static_cast<double>(bytes) / static_cast<double>(request.count);
     complete_best(planner, report);
-    if (wanted) {
-        Choice forced = planner.choose(task, *wanted);
-        Candidate& chosen = forced.candidates.front();
-        chosen.seconds = planner.simulate(task, chosen, {.most_chunks = UINT32_MAX}).seconds;
-        std::erase_if(report.choice.candidates,
-                      [&](const Candidate& other) { return other.strategy == *wanted; });
-        report.choice.candidates.insert(report.choice.candidates.begin(), forced.candidates.begin(),
-                                        forced.candidates.end());
-        report.choice.reason = forced.reason + " By itself: " + report.choice.reason;
-    }
+    if (!request.strategy.is_automatic()) add_others(planner, report);
     const bool trace = !options.trace_file.empty();
-    const Simulation best = planner.simulate(task, report.choice.chosen(), {.timeline = trace});
+    const Simulation best = planner.simulate(report.plan, request, {.timeline = trace});
     if (trace) {
-        write_file(options.trace_file, chrome_trace(planner.schedule(task, report.choice.chosen()),
-                                                    planner.routing(), best));
+        write_file(options.trace_file,
+                   chrome_trace(report.plan.schedule, planner.routing(report.plan), best));
         if (options.trace_file == "-") return;
     }
     if (options.json) {
@@ -156,10 +169,10 @@ void plan(const PlanOptions& options) {
     print_head(report, topology.gpu_count());
     print_candidates(report);
     if (report.bound != 0) {
-        fmt::print("No trees are faster than {:.2f} GB/s here (rondo-topo bound).\n",
+        fmt::print("Nothing is faster than {:.2f} GB/s here (rondo-topo bound).\n",
                    report.bound / 1e9);
     }
-    fmt::print("{}\n", report.choice.reason);
+    fmt::print("{}\n", report.plan.reason);
     print_links(planner, best);
     if (trace) fmt::print("Trace: {}\n", options.trace_file);
 }

@@ -13,12 +13,13 @@ struct PlanReport {
     std::vector<int> gpus;
     std::string links;
     std::string model;
-    Task task;
-    double bound = 0;  ///< bytes per second; 0: nothing limits it
-    Choice choice;
+    Request request;
+    std::uint64_t bytes = 0;  ///< as it was asked for: of an all_to_all what each GPU sends
+    double bound = 0;         ///< of these bytes, per second; 0: nothing limits it
+    Plan plan;
 
-    double algbw(const Candidate& candidate) const {
-        return static_cast<double>(task.bytes) / candidate.seconds;
+    double algbw(const PlanCandidate& candidate) const {
+        return static_cast<double>(bytes) / candidate.seconds;
     }
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json candidate_json(const PlanReport& report, const Candidate& candidate) {
+Json candidate_json(const PlanReport& report, const PlanCandidate& candidate) {
     Json json{{"strategy", to_string(candidate.strategy)}};
     if (!candidate.problem.empty()) {
         json["problem"] = candidate.problem;
@@ -19,10 +19,9 @@ Json candidate_json(const PlanReport& report, const Candidate& candidate) {
     json["time_us"] = candidate.seconds * 1e6;
     json["algbw"] = algbw / 1e9;
     json["of_bound"] = report.bound == 0 ? Json() : Json(algbw / report.bound);
-    json["busbw"] = algbw * bus_factor(report.task.collective, ranks) / 1e9;
-    json["lanes"] = candidate.cutting.lanes;
-    json["depth"] = candidate.cutting.depth;
-    json["slot_bytes"] = candidate.cutting.slot_bytes;
+    json["busbw"] = algbw * bus_factor(report.request.collective, ranks) / 1e9;
+    json["replicas"] = candidate.partition.replicas;
+    json["slot_bytes"] = candidate.partition.slot_bytes;
     return json;
 }
 
@@ -33,14 +32,14 @@ std::string plan_json(const PlanReport& report) {
               {"gpus", report.gpus},
               {"links", report.links},
               {"model", report.model},
-              {"collective", to_string(report.task.collective)},
-              {"bytes", report.task.bytes},
+              {"collective", to_string(report.request.collective)},
+              {"bytes", report.bytes},
               {"unit", "GB/s"},
               {"algbw_bound", report.bound == 0 ? Json() : Json(report.bound / 1e9)},
-              {"chosen", candidate_json(report, report.choice.chosen())},
+              {"chosen", candidate_json(report, report.plan.candidates.front())},
               {"candidates", Json::array()},
-              {"reason", report.choice.reason}};
-    for (const Candidate& candidate : report.choice.candidates) {
+              {"reason", report.plan.reason}};
+    for (const PlanCandidate& candidate : report.plan.candidates) {
         json["candidates"].push_back(candidate_json(report, candidate));
     }
     return json.dump(2);

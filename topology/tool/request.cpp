@@ -46,19 +46,22 @@ std::vector<int> parse_gpus(std::string_view text) {
 std::uint64_t parse_bytes(std::string_view text) {
     const auto fail = [&] {
         throw UsageError(fmt::format(
-            "--bytes: {} is not a size; write 1000, 64K, 256M or 1G, up to 1T", in_quotes(text)));
+            "--bytes: {} is not a size; write 1000, 64K, 256M, 1GiB; 1T at most", in_quotes(text)));
     };
     double value = 0;
     const char* const end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, value);
     std::string_view unit(rest, static_cast<std::size_t>(end - rest));
     if (error != std::errc() || !(value >= 0)) fail();
-    if (unit.ends_with("iB")) unit.remove_suffix(2);
+    if (unit.ends_with("iB")) {
+        unit.remove_suffix(2);
+        if (unit.empty()) fail();
+    }
     double factor = 1;
     if (!unit.empty()) {
-        const std::size_t place = std::string_view("KMGT").find(unit.front());
+        const std::size_t place = std::string_view("KkMmGgTt").find(unit.front());
         if (unit.size() != 1 || place == std::string_view::npos) fail();
-        for (std::size_t i = 0; i <= place; ++i) factor *= 1024;
+        for (std::size_t i = 0; i <= place / 2; ++i) factor *= 1024;
     }
     const double bytes = value * factor;
     if (bytes < 1 || bytes > 1024.0 * 1024 * 1024 * 1024) fail();

@@ -1,35 +1,13 @@
 // Writes XML the way NCCL's own small parser wants it.
 #include "topology/xml/writer.hpp"
 
+#include "base/markup.hpp"
 #include "topology/graph/error.hpp"
 #include "topology/graph/names.hpp"
 #include "topology/graph/validate.hpp"
 
 namespace rondo {
 namespace {
-
-std::string escaped(std::string_view text) {
-    std::string result;
-    for (const char character : text) {
-        switch (character) {
-            case '&':
-                result += "&amp;";
-                break;
-            case '<':
-                result += "&lt;";
-                break;
-            case '>':
-                result += "&gt;";
-                break;
-            case '"':
-                result += "&quot;";
-                break;
-            default:
-                result += character;
-        }
-    }
-    return result;
-}
 
 [[noreturn]] void fail(const std::string& what, std::size_t limit) {
     throw TopologyError("NCCL's XML cannot hold this topology: " + what + "; NCCL reads at most " +
@@ -72,7 +50,7 @@ void XmlWriter::end_start_tag() {
 
 void XmlWriter::append_attribute(const std::string& element, const std::string& name,
                                  const std::string& value) {
-    const std::string written = escaped(value);
+    const std::string written = escaped_markup(value);
     if (written.size() > NcclXmlLimits::value) {
         fail("the attribute " + name + " of <" + element + "> has " +
                  std::to_string(written.size()) + " bytes",

@@ -83,6 +83,8 @@ private:
 
     void run_generation() {
         const std::uint64_t number = keeper_.round();
+        // Before a generation, not behind one: so a run that ended can go on with more of them.
+        if (!log_.generations.empty()) evolve(number - 1, log_.generations.back());
         std::vector<MemberRecord> records(members_.size());
         std::vector<double> losses(members_.size());
         std::vector<std::uint64_t> steps(members_.size());
@@ -116,13 +118,14 @@ private:
         keeper_.finish_round(
             keeper_.steps() + std::accumulate(steps.begin(), steps.end(), std::uint64_t{0}),
             losses[log_.best], validation);
-        if (keeper_.running()) evolve(number, scores, records);
         log_.generations.push_back(std::move(records));
         if (keeper_.wants_checkpoint()) save();
     }
 
-    void evolve(std::uint64_t generation, std::span<const double> scores,
-                std::vector<MemberRecord>& records) {
+    /// Says in the records of a generation whom each member of the next comes from.
+    void evolve(std::uint64_t generation, std::vector<MemberRecord>& records) {
+        std::vector<double> scores;
+        for (const MemberRecord& record : records) scores.push_back(record.score);
         Random random(job_.options.seed, 0xe701, generation);
         const std::vector<std::uint32_t> parents = exploit(strategy_.exploit, scores, random);
         const std::vector<Member> before = members_;

@@ -7,7 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "training/report/svg.hpp"
+#include "base/markup.hpp"
+#include "training/report/series_colours.hpp"
 
 namespace rondo::training {
 namespace {
@@ -118,7 +119,8 @@ std::string draw_axes(const Axes& axes, const ChartOptions& options) {
                            axes.x(tick), plot_bottom + 20, tick);
     }
     svg += fmt::format("<text x='{}' y='{}' text-anchor='middle'>{}</text>\n",
-                       (plot_left + plot_right) / 2, plot_bottom + 40, escaped(options.x_label));
+                       (plot_left + plot_right) / 2, plot_bottom + 40,
+                       escaped_markup(options.x_label));
     return svg;
 }
 
@@ -143,7 +145,7 @@ std::string draw_series(const Series& series, const Axes& axes, std::size_t numb
             "<line{} x1='{}' x2='{}' y1='{}' y2='{}' stroke='{}' stroke-width='3'/>"
             "<text x='{}' y='{}'>{}</text>\n",
             main ? " class='main'" : "", plot_right + 16, plot_right + 34, y, y, colour,
-            plot_right + 40, y + 4, escaped(series.name));
+            plot_right + 40, y + 4, escaped_markup(series.name));
     }
     return svg;
 }
@@ -161,7 +163,7 @@ std::string draw_curves(std::span<const Curve> curves, const ChartOptions& optio
         "fill:#1f2937;font-weight:600}}.grid{{stroke:#94a3b8;stroke-opacity:.35}}"
         "polyline{{fill:none;stroke-linejoin:round}}</style>\n"
         "<text class='title' x='{3}' y='22'>{2}</text>\n",
-        chart_width, chart_height, escaped(options.title), plot_left);
+        chart_width, chart_height, escaped_markup(options.title), plot_left);
     if (all.empty()) {
         return svg + fmt::format("<text x='{}' y='{}'>no points</text>\n</svg>\n", plot_left,
                                  plot_top + 40);

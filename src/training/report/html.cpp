@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/markup.hpp"
 #include "rondo/training/chart.hpp"
-#include "training/report/svg.hpp"
 
 namespace rondo::training {
 namespace {
@@ -23,7 +23,8 @@ pre{background:#f3f4f6;padding:12px;overflow-x:auto;font-size:12px}
 )";
 
 std::string fact_row(std::string_view name, std::string_view value) {
-    return fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", escaped(name), escaped(value));
+    return fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", escaped_markup(name),
+                       escaped_markup(value));
 }
 
 bool has_accuracy(const TrainingReport& report) {
@@ -76,7 +77,7 @@ std::string html_report(const TrainingReport& report, const HtmlReportOptions& o
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><meta name='viewport' "
         "content='width=device-width'><title>{0}</title>\n{1}</head><body>\n<h1>{0}</h1>\n"
         "<p class='strategy'>{2}</p>\n",
-        escaped(options.title), html_style, escaped(to_string(report.strategy)));
+        escaped_markup(options.title), html_style, escaped_markup(to_string(report.strategy)));
     html += fact_table(report, options);
     html += "<h2>Curves</h2>\n" + draw_curves(report.curves, {.title = "Loss"});
     if (has_accuracy(report)) {
@@ -87,9 +88,10 @@ std::string html_report(const TrainingReport& report, const HtmlReportOptions& o
     }
     html += failures(report);
     if (!report.timetable.empty()) {
-        html += "<h2>Timetable of a step</h2>\n<pre>" + escaped(report.timetable) + "</pre>\n";
+        html +=
+            "<h2>Timetable of a step</h2>\n<pre>" + escaped_markup(report.timetable) + "</pre>\n";
     }
-    html += "<h2>Strategy</h2>\n<pre>" + escaped(to_json(report.strategy)) + "</pre>\n";
+    html += "<h2>Strategy</h2>\n<pre>" + escaped_markup(to_json(report.strategy)) + "</pre>\n";
     return html + "</body></html>\n";
 }
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/markup.hpp"
 #include "rondo/training/chart.hpp"
-#include "training/report/svg.hpp"
 
 namespace rondo::training {
 namespace {
@@ -85,7 +85,7 @@ private:
                 "<circle cx='{:.1f}' cy='{:.1f}' r='6' fill='{}' "
                 "stroke='#1f2937' stroke-width='.6'><title>member {}, generation "
                 "{}: {}loss {:.5g}</title></circle>\n",
-                x(g), y(m), colour(record.score), m, g + 1, escaped(settings), record.score);
+                x(g), y(m), colour(record.score), m, g + 1, escaped_markup(settings), record.score);
         }
         return svg;
     }

@@ -9,12 +9,13 @@
 #include <fmt/ranges.h>
 
 #include "cuda/buffer.hpp"
-#include "cuda/check.hpp"
 #include "cuda/copy.hpp"
 #include "cuda/event.hpp"
 #include "training/kernels/launch.hpp"
 #include "training/report/stream_clock.hpp"
+#include "training/sync/agreement.hpp"
 #include "training/sync/buckets.hpp"
+#include "training/sync/whole_arrays.hpp"
 
 namespace rondo::training {
 
@@ -28,6 +29,8 @@ public:
           parameters_(std::move(parameters)),
           options_(options),
           stream_(device_),
+          agreement_(rank_, workers_, stream_, parameters_.size()),
+          whole_arrays_(rank_, stream_, agreement_),
           computed_(device_),
           reduced_(device_) {
         check_slices(parameters_, options_);
@@ -53,7 +56,7 @@ public:
         ready_.assign(parameters_.size(), false);
         next_bucket_ = 0;
         for (std::size_t b = 0; b < buckets_.size(); ++b) pending_[b] = buckets_[b].size();
-        if (options_.uneven_inputs && synchronizing_) active_ = count_active(1);
+        if (options_.uneven_inputs && synchronizing_) active_ = agreement_.sum_of(1);
         ++steps_;
     }
 
@@ -100,30 +103,14 @@ public:
             throw InvalidArgument("join() needs BucketOptions::uneven_inputs");
         }
         const std::uint64_t own_steps = steps_;
-        while ((active_ = count_active(0)) > 0) {
+        while ((active_ = agreement_.sum_of(0)) > 0) {
             fill_bytes(stream_, zeros_->span(), std::byte{0});
             shadow_step(zeros_->data());
         }
         adopt_longest(own_steps, parameters, count);
     }
 
-    void sync_gradients(std::span<float> gradients) {
-        const std::vector<std::uint64_t> lengths = exchange(gradients.size());
-        if (std::ranges::adjacent_find(lengths, std::not_equal_to<>()) != lengths.end()) {
-            throw InvalidArgument(
-                fmt::format("gradients of different lengths can't be averaged: "
-                            "workers 0 to {} brought {} elements",
-                            workers_ - 1, lengths));
-        }
-        if (gradients.empty()) return;
-        const DeviceSpan<float> own(device_, gradients.data(), gradients.size());
-        if (is_device_memory(gradients.data())) return average(own);
-        const DeviceSpan<float> staged = staging(gradients.size());
-        copy(stream_, staged, std::span<const float>(gradients));
-        average(staged);
-        copy(stream_, gradients, DeviceSpan<const float>(staged));
-        stream_.synchronize();
-    }
+    void sync_gradients(std::span<float> gradients) { whole_arrays_.average(gradients); }
 
 private:
     /// All memory that steps need: to free some between steps would let the driver wait for kernels
@@ -140,8 +127,6 @@ private:
         packed_.emplace(device_, widest);
         halves_.emplace(device_, options_.hook == GradientHook::plain ? 0 : widest);
         zeros_.emplace(device_, options_.uneven_inputs ? extent_ : 0);
-        flags_.emplace(device_, std::max<std::size_t>(parameters_.size(), 1));
-        numbers_.emplace(device_, workers_ + 1);
     }
 
     void use_buckets(BucketList buckets) {
@@ -263,7 +248,7 @@ private:
     void exchange_usage() {
         std::vector<std::int32_t> users(touched_.begin(), touched_.end());
         if (users.empty()) return;
-        all_reduce_host(std::span(users));
+        agreement_.sum(users);
         for (std::size_t p = 0; p < users.size(); ++p) used_[p] = users[p] > 0;
     }
 
@@ -272,14 +257,7 @@ private:
         rebuilt_ = true;
         if (parameters_.empty()) return;
         std::vector<std::int32_t> order(order_.begin(), order_.end());
-        const DeviceSpan<std::int32_t> buffer = flags_->span();
-        copy(stream_, buffer, std::span<const std::int32_t>(order));
-        const cudaStream_t stream = stream_.get();
-        Work work = rank_.broadcast(buffer.data(), buffer.data(), order.size(), 0,
-                                    {.streams = {&stream, 1}});
-        copy(stream_, std::span(order), DeviceSpan<const std::int32_t>(buffer));
-        work.wait();
-        stream_.synchronize();
+        agreement_.take_from_first(order);
         const std::vector<std::size_t> agreed(order.begin(), order.end());
         use_buckets(fill_buckets(agreed, parameters_, options_));
     }
@@ -301,7 +279,7 @@ private:
     }
 
     void adopt_longest(std::uint64_t own_steps, float* parameters, std::size_t count) {
-        const std::vector<std::uint64_t> steps = exchange(own_steps);
+        const std::vector<std::uint64_t> steps = agreement_.all(own_steps);
         const auto longest = std::ranges::max_element(steps) - steps.begin();
         const cudaStream_t stream = stream_.get();
         rank_
@@ -310,68 +288,14 @@ private:
             .wait();
     }
 
-    std::int64_t count_active(std::int32_t own) {
-        std::vector<std::int32_t> value{own};
-        all_reduce_host(std::span(value));
-        return value[0];
-    }
-
-    void all_reduce_host(std::span<std::int32_t> values) {
-        const DeviceSpan<std::int32_t> buffer = flags_->span().subspan(0, values.size());
-        copy(stream_, buffer, std::span<const std::int32_t>(values));
-        const cudaStream_t stream = stream_.get();
-        Work work = rank_.all_reduce(ReduceOp::sum, buffer.data(), buffer.data(), values.size(),
-                                     {.streams = {&stream, 1}});
-        copy(stream_, values, DeviceSpan<const std::int32_t>(buffer));
-        work.wait();
-        stream_.synchronize();
-    }
-
-    /// One number of every worker.
-    std::vector<std::uint64_t> exchange(std::uint64_t own) {
-        std::vector<std::uint64_t> all(workers_);
-        const DeviceBuffer<std::uint64_t>& buffer = *numbers_;
-        const DeviceSpan<std::uint64_t> first = buffer.span().subspan(0, 1);
-        copy(stream_, first, std::span<const std::uint64_t>(&own, 1));
-        const cudaStream_t stream = stream_.get();
-        Work work =
-            rank_.all_gather(buffer.data(), buffer.data() + 1, 1, {.streams = {&stream, 1}});
-        copy(stream_, std::span(all),
-             DeviceSpan<const std::uint64_t>(buffer.span().subspan(1, workers_)));
-        work.wait();
-        stream_.synchronize();
-        return all;
-    }
-
-    /// Grows by doubling and keeps what it had, for the reason that allocate() tells.
-    DeviceSpan<float> staging(std::size_t count) {
-        if (staging_.empty() || staging_.back().size() < count) {
-            staging_.emplace_back(
-                device_, std::max(count, staging_.empty() ? 0 : 2 * staging_.back().size()));
-        }
-        return staging_.back().span().subspan(0, count);
-    }
-
-    void average(DeviceSpan<float> values) {
-        const cudaStream_t stream = stream_.get();
-        rank_
-            .all_reduce(ReduceOp::mean, values.data(), values.data(), values.size(),
-                        {.streams = {&stream, 1}})
-            .wait();
-    }
-
-    static bool is_device_memory(const void* pointer) {
-        cudaPointerAttributes attributes{};
-        check(cudaPointerGetAttributes(&attributes, pointer), "cudaPointerGetAttributes");
-        return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
-    }
-
     RankHandle rank_;
     std::size_t workers_;
     DeviceId device_;
     std::vector<GradientSlice> parameters_;
     BucketOptions options_;
     Stream stream_;
+    Agreement agreement_;
+    WholeArrays whole_arrays_;
     Event computed_;
     Event reduced_;
     StreamClock clock_;
@@ -381,9 +305,6 @@ private:
     std::optional<DeviceBuffer<float>> packed_;
     std::optional<DeviceBuffer<std::uint16_t>> halves_;
     std::optional<DeviceBuffer<float>> zeros_;
-    std::optional<DeviceBuffer<std::int32_t>> flags_;
-    std::optional<DeviceBuffer<std::uint64_t>> numbers_;
-    std::vector<DeviceBuffer<float>> staging_;
     std::size_t extent_ = 0;  ///< elements of the gradients that anybody touches
     bool rebuilt_ = false;
     bool synchronizing_ = true;

@@ -1,10 +1,10 @@
 // Averages arrays of threads where they are: a meeting of all workers, then pieces that anybody who
 // is awake works off.
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -18,23 +18,48 @@ namespace {
 
 /// What one worker takes at a time: enough to be worth the claim, little enough to balance.
 constexpr std::size_t mean_piece = std::size_t{1} << 15;
-/// What is added up in the first-level cache.
-constexpr std::size_t mean_tile = 2048;
+
+using Vector = float __attribute__((vector_size(32)));
+constexpr std::size_t vector_floats = sizeof(Vector) / sizeof(float);
+/// Vectors that are added up in registers: all arrays are read and written once, line by line. (In
+/// tiles of the cache's size it took twice as long.)
+constexpr std::size_t block_vectors = 8;
+constexpr std::size_t block_floats = block_vectors * vector_floats;
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#define RONDO_WIDER_VECTORS [[gnu::target_clones("avx2", "default")]]
+#else
+#define RONDO_WIDER_VECTORS
+#endif
 
 /// The mean of elements [begin, end) of all arrays, written back to all, in the arrays' order.
-[[gnu::optimize("O3")]] void average_range(std::span<float* const> arrays, std::size_t begin,
-                                           std::size_t end) {
-    std::array<float, mean_tile> sum;
+/// The same operations on every machine: wider vectors have the same bits.
+RONDO_WIDER_VECTORS [[gnu::optimize("O3")]] void average_range(std::span<float* const> arrays,
+                                                               std::size_t begin, std::size_t end) {
     const float workers = static_cast<float>(arrays.size());
-    for (std::size_t first = begin; first < end; first += mean_tile) {
-        const std::size_t count = std::min(mean_tile, end - first);
-        std::copy_n(arrays[0] + first, count, sum.data());
+    std::size_t first = begin;
+    for (; first + block_floats <= end; first += block_floats) {
+        Vector sum[block_vectors];
+        std::memcpy(sum, arrays[0] + first, sizeof(sum));
         for (std::size_t w = 1; w < arrays.size(); ++w) {
-            const float* const array = arrays[w] + first;
-            for (std::size_t i = 0; i < count; ++i) sum[i] += array[i];
+            for (std::size_t i = 0; i < block_vectors; ++i) {
+                Vector value;
+                std::memcpy(&value, arrays[w] + first + i * vector_floats, sizeof(value));
+                sum[i] += value;
+            }
         }
-        for (std::size_t i = 0; i < count; ++i) sum[i] /= workers;
-        for (float* const array : arrays) std::copy_n(sum.data(), count, array + first);
+        for (Vector& value : sum) value /= workers;
+        for (float* const array : arrays) {
+            for (std::size_t i = 0; i < block_vectors; ++i) {
+                std::memcpy(array + first + i * vector_floats, &sum[i], sizeof(Vector));
+            }
+        }
+    }
+    for (; first < end; ++first) {
+        float sum = arrays[0][first];
+        for (std::size_t w = 1; w < arrays.size(); ++w) sum += arrays[w][first];
+        for (float* const array : arrays) array[first] = sum / workers;
     }
 }
 
@@ -49,7 +74,10 @@ void LocalGradientSync::sync_gradients(std::span<float>) {}
 class ThreadedGradientSync::State {
 public:
     State(std::size_t workers, const ThreadedSyncOptions& options)
-        : timeout_(options.timeout), arrays_(workers), present_(workers, false) {
+        : timeout_(options.timeout),
+          arrays_(workers),
+          present_(workers, false),
+          by_address_(workers) {
         if (workers == 0) throw InvalidArgument("gradients of 0 workers can't be synchronised");
         if (options.timeout.count() < 0) {
             throw InvalidArgument(
@@ -133,21 +161,23 @@ private:
         changed_.notify_all();
     }
 
-    std::string find_problem() const {
-        std::vector<std::size_t> lengths;
-        for (const std::span<float> array : arrays_) lengths.push_back(array.size());
-        if (std::ranges::adjacent_find(lengths, std::not_equal_to<>()) != lengths.end()) {
+    /// Allocates nothing where there is none.
+    std::string find_problem() {
+        const std::size_t length = arrays_[0].size();
+        if (!std::ranges::all_of(arrays_, [&](auto array) { return array.size() == length; })) {
+            std::vector<std::size_t> lengths;
+            for (const std::span<float> array : arrays_) lengths.push_back(array.size());
             return fmt::format(
                 "gradients of different lengths can't be averaged: workers 0 to {} "
                 "brought {} elements",
                 workers() - 1, lengths);
         }
-        std::vector<std::size_t> order(workers());
-        for (std::size_t w = 0; w < workers(); ++w) order[w] = w;
-        std::ranges::sort(order, std::less<>(), [&](std::size_t w) { return arrays_[w].data(); });
-        for (std::size_t i = 1; i < order.size() && lengths[0] > 0; ++i) {
-            const std::size_t a = order[i - 1], b = order[i];
-            if (arrays_[a].data() + lengths[0] > arrays_[b].data()) {
+        for (std::size_t w = 0; w < workers(); ++w) by_address_[w] = w;
+        std::ranges::sort(by_address_, std::less<>(),
+                          [&](std::size_t w) { return arrays_[w].data(); });
+        for (std::size_t i = 1; i < workers() && length > 0; ++i) {
+            const std::size_t a = by_address_[i - 1], b = by_address_[i];
+            if (arrays_[a].data() + length > arrays_[b].data()) {
                 return fmt::format("the arrays of workers {} and {} overlap", a, b);
             }
         }
@@ -197,6 +227,7 @@ private:
     std::size_t left_ = 0;
     std::vector<std::span<float>> arrays_;
     std::vector<bool> present_;
+    std::vector<std::size_t> by_address_;
     std::string problem_;
     // While averaging: written before anybody is woken.
     std::vector<float*> pointers_;

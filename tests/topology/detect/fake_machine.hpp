@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/temporary_folder.hpp"
 #include "topology/detect/detect.hpp"
 #include "vgpu/control.hpp"
 
@@ -38,15 +39,9 @@ inline Files bridge_files(int numa = 0) {
 class DetectTest : public ::testing::Test {
 protected:
     DetectTest() {
-        std::string pattern = std::filesystem::temp_directory_path() / "rondo-detect-XXXXXX";
-        if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-        root_ = pattern;
         setenv("FAKE_NVML_FILE", (root_ / "nvml").c_str(), 1);
     }
-    ~DetectTest() override {
-        vgpu::reset();
-        std::filesystem::remove_all(root_);
-    }
+    ~DetectTest() override { vgpu::reset(); }
 
     void use_vgpu(const std::string& topology) {
         vgpu::Options options = vgpu::Options::from_environment();
@@ -55,8 +50,7 @@ protected:
     }
 
     void write(const std::filesystem::path& file, const std::string& text) const {
-        std::filesystem::create_directories((root_ / file).parent_path());
-        std::ofstream(root_ / file, std::ios::binary) << text << "\n";
+        folder_.write(file, text + "\n");
     }
 
     /// The last bus id of `path` gets the files; all before it are the bridges above.
@@ -91,7 +85,8 @@ protected:
         return options;
     }
 
-    std::filesystem::path root_;
+    TemporaryFolder folder_;
+    const std::filesystem::path root_ = folder_.path();
 };
 
 /// The link from one node to another, by their ids; its count is 0 if there is none.

@@ -84,7 +84,7 @@ TEST(FairSharing, IsMaxMinFairAfterEveryChange) {
 TEST(Simulator, GivesUpOnWhatIsTooSlowAndOnNothingElse) {
     const Topology topology = load_topology("dgx1_v100");
     const Routing routing(topology, {});
-    const Schedule tree = build(Strategy::tree(2), {.ranks = 8, .lanes = 8, .depth = 4});
+    const Schedule tree = make(Strategy::tree(2), 8, 4);
     const Simulator simulator(tree, routing);
     for (const std::uint64_t bytes : {1 << 20, 1 << 28}) {
         const double whole = simulator.run({.bytes = bytes}).seconds;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "strategy/build.hpp"
+#include "strategy/strategy_entry.hpp"
 #include "topology/simulate/simulate.hpp"
 
 namespace rondo::test {
@@ -46,6 +46,12 @@ inline Schedule copies(std::uint32_t ranks,
         schedule.lanes.push_back({from, {step}});
     }
     return schedule;
+}
+
+/// A strategy's all_reduce, ranks in the order 0, 1, 2...
+inline Schedule make(const Strategy& strategy, std::uint32_t ranks, std::uint32_t depth) {
+    const MachineView machine(ranks);
+    return build({.machine = machine, .strategy = strategy, .depth = depth});
 }
 
 }  // namespace rondo::test

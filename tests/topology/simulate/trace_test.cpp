@@ -11,7 +11,7 @@ namespace {
 TEST(ChromeTrace, HasAProcessPerRankAndEveryStep) {
     const Topology topology = load_topology("dgx1_v100");
     const Routing routing(topology, {.gpus = {0, 1, 2}});
-    const Schedule tree = build(Strategy::tree(2), {.ranks = 3, .lanes = 2, .depth = 2});
+    const Schedule tree = make(Strategy::tree(2), 3, 2);
     const Simulation result =
         simulate(tree, routing, {.bytes = 1 << 20, .slot_bytes = 256 << 10, .timeline = true});
     std::size_t steps = 0;

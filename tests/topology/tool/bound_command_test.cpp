@@ -48,12 +48,16 @@ TEST_F(TopoBound, JsonTellsTheWholeStory) {
     EXPECT_EQ(report.at("algbw_bound_bytes_per_second"), "40000000000");
     EXPECT_THAT(report.at("reason").get<std::string>(), HasSubstr("{gpu4}"));
     const auto& collectives = report.at("collectives");
-    EXPECT_EQ(collectives.size(), 5u);
+    EXPECT_EQ(collectives.size(), 8u);
     EXPECT_EQ(collectives.at("all_reduce").at("busbw"), 64.0);
     EXPECT_EQ(collectives.at("all_reduce").at("equal_shares"), 25.0);
     EXPECT_EQ(collectives.at("all_gather").at("algbw"), 50.0);
     EXPECT_EQ(collectives.at("all_gather").at("busbw"), 40.0);
     EXPECT_EQ(collectives.at("broadcast").at("root"), 0);
+    // Four fifths of what GPU 4 sends pass its two NVLinks; three fifths of what GPU 0 gathers pass
+    // four of its NVLinks.
+    EXPECT_EQ(collectives.at("all_to_all").at("algbw"), 50.0);
+    EXPECT_DOUBLE_EQ(collectives.at("gather").at("algbw").get<double>(), 80.0 * 5 / 3);
 }
 
 TEST_F(TopoBound, TreesSpanAndAddUp) {

@@ -97,8 +97,8 @@ TEST_F(TopoProgram, PictureGoesToAFileOrToStandardOutput) {
     const Result result = topo("show dgx1_v100 --svg '" + picture + "'");
     EXPECT_EQ(result.code, 0);
     EXPECT_THAT(result.out, HasSubstr("Picture: " + picture));
-    EXPECT_THAT(contents(picture), StartsWith("<svg "));
-    EXPECT_EQ(topo("show dgx1_v100 --svg -").out, contents(picture));
+    EXPECT_THAT(file_contents(picture), StartsWith("<svg "));
+    EXPECT_EQ(topo("show dgx1_v100 --svg -").out, file_contents(picture));
     const Result refused = topo("show host --svg /no_such_folder/picture.svg");
     EXPECT_EQ(refused.code, 1);
     EXPECT_THAT(refused.error, HasSubstr("\"/no_such_folder/picture.svg\": can't be written"));
@@ -143,7 +143,7 @@ TEST_F(TopoProgram, ValidateNotesWhatLooksOdd) {
 TEST_F(TopoProgram, ConvertLosesNothingOnTheWayToXmlAndBack) {
     const std::string xml = file("box.xml").string();
     EXPECT_EQ(topo("convert dgx1_v100 '" + xml + "'").code, 0);
-    EXPECT_THAT(contents(xml), StartsWith("<system"));
+    EXPECT_THAT(file_contents(xml), StartsWith("<system"));
     const Result back = topo("convert '" + xml + "' - --format json");
     EXPECT_EQ(back.code, 0);
     const Topology topology = topology_from_json(back.out);
@@ -162,6 +162,14 @@ TEST_F(TopoProgram, FullDisksAreNoticed) {
     const int status = std::system("'" RONDO_TOPO "' list > /dev/full 2> /dev/null");
     EXPECT_EQ(WEXITSTATUS(status), 1);
     EXPECT_EQ(topo("convert host /dev/full --format json").code, 1);
+}
+
+TEST_F(TopoProgram, VersionAndUnknownCommands) {
+    EXPECT_THAT(topo("--version").out, ::testing::HasSubstr("rondo-topo "));
+    const Result unknown = topo("foo");
+    EXPECT_EQ(unknown.code, 2);
+    EXPECT_THAT(unknown.error, ::testing::HasSubstr("unknown command 'foo'"));
+    EXPECT_THAT(unknown.error, ::testing::HasSubstr("plan"));
 }
 
 }  // namespace

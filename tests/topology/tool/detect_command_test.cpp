@@ -37,7 +37,7 @@ TEST_F(TopoDetect, WritesAFileThatCanBeReadAgain) {
     EXPECT_EQ(result.code, 0);
     EXPECT_THAT(result.out, HasSubstr("Written: " + output));
     EXPECT_THAT(result.error, HasSubstr("warning: the PCI tree of 8 of 8 GPUs is hidden"));
-    const Topology topology = topology_from_json(contents(output));
+    const Topology topology = topology_from_json(file_contents(output));
     EXPECT_EQ(topology.gpu_count(), 8);
     EXPECT_EQ(topology_from_json(detect("dgx1_v100", "-o -").out), topology);
     EXPECT_EQ(topo("validate '" + output + "'").code, 0);

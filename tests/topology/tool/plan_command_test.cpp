@@ -49,7 +49,8 @@ TEST_F(TopoPlan, AStrategyCanBeAskedFor) {
     const auto report = json("dgx_a100 --bytes 1M --strategy ring");
     EXPECT_EQ(report.at("chosen").at("strategy"), "ring");
     EXPECT_THAT(report.at("reason").get<std::string>(), HasSubstr("asked for"));
-    for (const char* collective : {"reduce", "broadcast", "reduce_scatter", "all_gather"}) {
+    for (const char* collective : {"reduce", "broadcast", "reduce_scatter", "all_gather",
+                                   "all_to_all", "gather", "scatter"}) {
         const auto other =
             json(std::string("dgx1_v100 --bytes 1M --gpus 0-3 --collective ") + collective);
         EXPECT_EQ(other.at("collective"), collective);
@@ -57,12 +58,30 @@ TEST_F(TopoPlan, AStrategyCanBeAskedFor) {
     }
 }
 
+TEST_F(TopoPlan, SizesMayBeWrittenInAnyUsualWay) {
+    for (const char* bytes : {"1k", "1K", "1KiB", "1024"}) {
+        EXPECT_EQ(json(std::string("dgx_a100 --bytes ") + bytes).at("bytes"), 1024) << bytes;
+    }
+}
+
+TEST_F(TopoPlan, ADeviceThatTakesNoPartIsNamed) {
+    const Result result = topo("plan dgx_a100 --bytes 1M --strategy 'reduction_to_one_device(9)'");
+    EXPECT_EQ(result.code, 1);
+    EXPECT_THAT(result.error, HasSubstr("device 9 is not in the communicator"));
+}
+
+TEST_F(TopoPlan, TooManyRanksAreRefused) {
+    const Result result = topo("plan 129 --bytes 1G");
+    EXPECT_EQ(result.code, 1);
+    EXPECT_THAT(result.error, HasSubstr("129 ranks; there may be 128 at most"));
+}
+
 TEST_F(TopoPlan, WritesATrace) {
     const auto trace = file("trace.json");
     const Result result =
         topo("plan dgx_a100 --bytes 1M --strategy ring --trace " + trace.string());
     EXPECT_EQ(result.code, 0) << result.error;
-    EXPECT_GT(nlohmann::json::parse(contents(trace)).at("traceEvents").size(), 100u);
+    EXPECT_GT(nlohmann::json::parse(file_contents(trace)).at("traceEvents").size(), 100u);
 }
 
 TEST_F(TopoPlan, WrongWordsAreNamed) {
@@ -73,6 +92,8 @@ TEST_F(TopoPlan, WrongWordsAreNamed) {
           {"dgx_a100 --bytes 1M --strategy rings", "rings"},
           {"dgx_a100 --bytes 1M --model fast", "fast"},
           {"dgx_a100 --bytes 1M --gpus 0,x", "x"},
+          {"dgx_a100 --bytes 1M --gpus ''", "names no GPU"},
+          {"dgx_a100 --bytes 1iB", "1iB"},
           {"dgx_a100 --bytes 1M --collective reduce --gpus 0,1 --root 5", "5"}}) {
         const Result result = topo(std::string("plan ") + arguments);
         EXPECT_EQ(result.code, 2) << arguments;

@@ -12,6 +12,8 @@
 #include <iterator>
 #include <string>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace rondo::testing {
 
 struct Result {
@@ -20,26 +22,13 @@ struct Result {
     std::string error;
 };
 
-inline std::string contents(const std::filesystem::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
 /// A folder of its own for every test, removed with it.
 class ToolTest : public ::testing::Test {
 protected:
-    ToolTest() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "rondo-topo-XXXXXX");
-        if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-        folder_ = pattern;
-    }
-    ~ToolTest() override { std::filesystem::remove_all(folder_); }
-
-    std::filesystem::path file(const std::string& name) const { return folder_ / name; }
+    std::filesystem::path file(const std::string& name) const { return folder_.file(name); }
 
     std::filesystem::path write(const std::string& name, const std::string& text) const {
-        std::ofstream(file(name), std::ios::binary) << text;
-        return file(name);
+        return folder_.write(name, text);
     }
 
     Result topo(const std::string& arguments) const { return run(RONDO_TOPO, arguments); }
@@ -49,12 +38,12 @@ protected:
         const std::string command = "'" + program + "' " + arguments + " > '" +
                                     file("out").string() + "' 2> '" + file("error").string() + "'";
         const int status = std::system(command.c_str());
-        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(file("out")),
-                contents(file("error"))};
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, file_contents(file("out")),
+                file_contents(file("error"))};
     }
 
 private:
-    std::filesystem::path folder_;
+    TemporaryFolder folder_;
 };
 
 }  // namespace rondo::testing

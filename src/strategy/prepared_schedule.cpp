@@ -1,0 +1,165 @@
+// Climbs from a usual partition to the best around it; few simulations, because each first call of
+// a size pays for them.
+#include "strategy/prepared_schedule.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace rondo {
+namespace {
+
+/// A block that has less to do than this is not worth its flags.
+constexpr std::uint64_t least_share = 4 << 10;
+constexpr std::uint64_t least_slot = 4 << 10;
+/// Beyond, a pipeline only gets longer to fill. NCCL's protocol Simple has 512 KiB per step.
+constexpr std::uint64_t most_useful_slot = 1 << 20;
+/// Where the search begins, or below, if that lets more replicas fit.
+constexpr std::uint64_t usual_slot = 64 << 10;
+constexpr std::uint64_t least_first_slot = 16 << 10;
+/// Slots that are better by less than this end the search.
+constexpr double worth_climbing = 0.995;
+/// How much slower half the blocks may be.
+constexpr double fewer_blocks_are_worth = 1.01;
+
+std::uint64_t in_grains(std::uint64_t bytes) {
+    return (bytes + 63) / 64 * 64;
+}
+
+}  // namespace
+
+PreparedSchedule prepare_schedule(Schedule given, const Routing& routing) {
+    PreparedSchedule result{.schedule = std::move(given)};
+    const Schedule& schedule = result.schedule;
+    result.simulator = std::make_unique<const Simulator>(schedule, routing);
+    std::vector<std::uint32_t> lanes(schedule.ranks);
+    std::vector<std::uint64_t> slots(schedule.ranks);
+    for (const Lane& lane : schedule.lanes) {
+        ++lanes[lane.rank];
+        result.steps += lane.steps.size();
+    }
+    for (const Channel& channel : schedule.channels) {
+        slots[schedule.lanes[channel.to_lane].rank] += channel.depth;
+    }
+    result.lanes = std::ranges::max(lanes);
+    result.slots = std::ranges::max(slots);
+    return result;
+}
+
+PartitionSearch::PartitionSearch(const PreparedSchedule& prepared, std::uint64_t bytes,
+                                 const PartitionLimits& limits)
+    : prepared_(&prepared), bytes_(bytes), limits_(limits) {
+    const std::string& name = prepared.schedule.name;
+    if (prepared.lanes > limits.max_blocks) {
+        throw InvalidArgument(fmt::format("{} needs {} blocks per rank; there are {}", name,
+                                          prepared.lanes, limits.max_blocks));
+    }
+    const std::uint32_t most = limits.max_blocks / prepared.lanes;
+    if (limits.replicas != 0) {
+        replicas_ = std::min(limits.replicas, most);
+    } else {
+        const double unit = prepared.simulator->largest_unit() * static_cast<double>(bytes);
+        const double useful = std::ceil(unit / static_cast<double>(least_share));
+        replicas_ = static_cast<std::uint32_t>(std::clamp(useful, 1.0, static_cast<double>(most)));
+        const std::uint64_t slot = is_fixed() ? limits.slot_bytes : least_first_slot;
+        while (replicas_ > 1 && most_slot(replicas_) < std::min(slot, whole_slot(replicas_))) {
+            replicas_ /= 2;
+        }
+    }
+    if (most_slot(replicas_) < (is_fixed() ? limits.slot_bytes : 64)) {
+        throw InvalidArgument(
+            fmt::format("{} needs {} slots per rank, which do not fit into {} bytes of scratch",
+                        name, prepared.slots * replicas_, limits.scratch_bytes));
+    }
+}
+
+std::uint64_t PartitionSearch::most_slot(std::uint32_t replicas) const {
+    if (prepared_->slots == 0) return UINT64_MAX / 64 * 64;
+    return limits_.scratch_bytes / (prepared_->slots * replicas) / 64 * 64;
+}
+
+std::uint64_t PartitionSearch::whole_slot(std::uint32_t replicas) const {
+    const double share =
+        prepared_->simulator->largest_unit() * static_cast<double>(bytes_) / replicas;
+    // Shares are cut in whole grains, so the largest may have one more.
+    return in_grains(static_cast<std::uint64_t>(std::min(share, 0x1p62)) + 64);
+}
+
+bool PartitionSearch::has_room() const {
+    return most_slot(limits_.max_blocks / prepared_->lanes) >= 2 * usual_slot;
+}
+
+double PartitionSearch::least_seconds() const {
+    return prepared_->simulator->least_seconds(bytes_, replicas_);
+}
+
+PartitionResult PartitionSearch::evaluate(const Partition& partition, double most_seconds) const {
+    const Simulation run = prepared_->simulator->run({.bytes = bytes_,
+                                                      .slot_bytes = partition.slot_bytes,
+                                                      .replicas = partition.replicas,
+                                                      .most_seconds = most_seconds});
+    return {partition, run.seconds, !run.gave_up};
+}
+
+void PartitionSearch::climb(PartitionResult& best, bool up) const {
+    const std::uint64_t whole = whole_slot(best.partition.replicas);
+    const std::uint64_t most = most_slot(best.partition.replicas);
+    while (true) {
+        Partition next = best.partition;
+        next.slot_bytes = up ? 2 * next.slot_bytes : std::bit_ceil(next.slot_bytes) / 2;
+        if (up && next.slot_bytes >= whole) next.slot_bytes = whole;
+        const bool is_new = next.slot_bytes != best.partition.slot_bytes;
+        if (!is_new || next.slot_bytes < least_slot || next.slot_bytes > most) return;
+        if (up && next.slot_bytes > most_useful_slot && next.slot_bytes != whole) return;
+        const PartitionResult found = evaluate(next, best.seconds);
+        if (!found.simulated || found.seconds >= best.seconds) return;
+        const bool goes_on = found.seconds < best.seconds * worth_climbing;
+        best = found;
+        if (!goes_on) return;
+    }
+}
+
+PartitionResult PartitionSearch::run(double most_seconds) const {
+    Partition first{.replicas = replicas_, .slot_bytes = limits_.slot_bytes};
+    if (is_fixed()) return evaluate(first, most_seconds);
+    const std::uint64_t whole = whole_slot(replicas_);
+    first.slot_bytes = std::min({usual_slot, whole, most_slot(replicas_)});
+    PartitionResult best = evaluate(first, most_seconds);
+    if (!best.simulated) return best;
+    climb(best, true);
+    if (best.partition == first) climb(best, false);
+    while (trade_replicas_for_slots(best)) climb(best, true);
+    return best;
+}
+
+bool PartitionSearch::trade_replicas_for_slots(PartitionResult& best) const {
+    const Partition& known = best.partition;
+    if (limits_.replicas != 0 || known.replicas == 1) return false;
+    if (known.slot_bytes >= whole_slot(known.replicas)) return false;
+    const std::uint32_t replicas = (known.replicas + 1) / 2;
+    const std::uint64_t slot = std::min(2 * known.slot_bytes, most_slot(replicas));
+    const PartitionResult found = evaluate({replicas, slot}, best.seconds);
+    if (!found.simulated || found.seconds >= best.seconds * worth_climbing) return false;
+    best = found;
+    return true;
+}
+
+PartitionResult PartitionSearch::with_fewer_replicas(PartitionResult best) const {
+    if (limits_.replicas != 0) return best;
+    const double most = best.seconds * fewer_blocks_are_worth;
+    while (best.partition.replicas > 1) {
+        Partition next = best.partition;
+        next.replicas = (next.replicas + 1) / 2;
+        const bool whole = next.slot_bytes >= whole_slot(best.partition.replicas);
+        if (!is_fixed() && whole) next.slot_bytes = whole_slot(next.replicas);
+        if (next.slot_bytes > most_slot(next.replicas)) return best;
+        const PartitionResult found = evaluate(next, most);
+        if (!found.simulated || found.seconds > most) return best;
+        best = found;
+    }
+    return best;
+}
+
+}  // namespace rondo
