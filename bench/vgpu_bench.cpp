@@ -10,19 +10,48 @@
 #include "cuda/device.hpp"
 #include "cuda/peer.hpp"
 #include "cuda/stream.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/kernel_block.hpp"
 #include "kernels/launch.hpp"
+#include "kernels/publish.hpp"
 
 namespace {
 
 using namespace rondo;
 
-/// An empty kernel (a copy of nothing) on an idle stream, and waiting for it, from one caller.
+struct Nothing {};
+void empty_kernel(Nothing) {}
+
+/// Every rank tells every other that it came, and waits for all, `rounds` times. flags[r] has one
+/// flag per rank, in the memory of rank r.
+struct Barrier {
+    std::uint32_t* flags[64] = {};
+    std::uint32_t rank = 0;
+    std::uint32_t ranks = 0;
+    std::uint32_t epoch = 0;
+    std::uint32_t rounds = 1;
+};
+
+void barrier_kernel(Barrier barrier) {
+    kernels::KernelBlock block;
+    for (std::uint32_t round = 1; round <= barrier.rounds; ++round) {
+        const std::uint32_t value = barrier.epoch + round;
+        for (std::uint32_t peer = 0; peer < barrier.ranks; ++peer) {
+            if (peer != barrier.rank) block.signal(barrier.flags[peer] + barrier.rank, value);
+        }
+        for (std::uint32_t peer = 0; peer < barrier.ranks; ++peer) {
+            if (peer == barrier.rank) continue;
+            block.wait({.flag = barrier.flags[barrier.rank] + peer, .wanted = value}, {});
+        }
+    }
+}
+
+/// An empty kernel on an idle stream, and waiting for it, from one caller.
 void launch_and_synchronise(benchmark::State& state) {
     const Stream stream{DeviceId(0)};
-    const auto kernel = kernels::find_copy_kernel();
+    const kernels::Kernel<Nothing> kernel{
+        kernels::publish<Nothing, &empty_kernel>("empty_kernel"), "empty_kernel"};
     for (auto _ : state) {
-        kernels::launch(kernel, {}, stream, {.blocks = 1});
+        kernels::launch(kernel, Nothing(), stream, {.blocks = 1});
         stream.synchronize();
     }
 }
@@ -40,7 +69,7 @@ void flag_barrier(benchmark::State& state) {
     enable_peer_access(devices);
     std::vector<Stream> streams;
     std::vector<DeviceBuffer<std::uint32_t>> flags;
-    kernels::BarrierArguments arguments;
+    Barrier arguments;
     arguments.ranks = static_cast<std::uint32_t>(count);
     arguments.rounds = rounds;
     for (std::size_t i = 0; i < count; ++i) {
@@ -50,7 +79,8 @@ void flag_barrier(benchmark::State& state) {
         streams[i].synchronize();
         arguments.flags[i] = flags[i].data();
     }
-    const auto kernel = kernels::find_barrier_kernel();
+    const kernels::Kernel<Barrier> kernel{
+        kernels::publish<Barrier, &barrier_kernel>("barrier_kernel"), "barrier_kernel"};
     for (auto _ : state) {
         for (std::size_t i = 0; i < count; ++i) {
             arguments.rank = static_cast<std::uint32_t>(i);

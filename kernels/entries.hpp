@@ -1,9 +1,8 @@
-// The reduce kernels themselves: what is launched. The same functions under nvcc (as __global__)
+// The kernels themselves: what is launched. The same functions under nvcc (as __global__)
 // and under g++ (as host bodies for vgpu), with the same mangled names. Included only by the files
 // that instantiate them.
 #pragma once
 
-#include "kernels/bodies.hpp"
 #include "kernels/entry_table.hpp"
 #include "kernels/kernel_block.hpp"
 #include "kernels/kernel_names.hpp"
@@ -13,29 +12,10 @@
 namespace rondo::kernels {
 
 template <ElementType type, ReduceOp op>
-RONDO_KERNEL reduce_kernel(ReduceArguments arguments) {
-    RONDO_SHARED SharedSpans shared;
-    KernelBlock block;
-    reduce_body<type, op>(block, arguments, shared);
-}
-
-template <ElementType type, ReduceOp op>
 RONDO_KERNEL program_kernel(ProgramArguments arguments) {
     RONDO_SHARED SharedProgram shared;
     KernelBlock block;
     program_body<type, op>(block, arguments, shared);
-}
-
-struct PublishReduceKernel {
-    template <ElementType type, ReduceOp op>
-    const void* operator()() const {
-        return publish<ReduceArguments, &reduce_kernel<type, op>>(reduce_kernel_name(type, op));
-    }
-};
-
-template <ElementType type>
-FoldRow<const void*> reduce_kernel_row() {
-    return make_fold_row<const void*, type>(PublishReduceKernel{});
 }
 
 struct PublishProgramKernel {

@@ -19,23 +19,19 @@ struct NamedEntry {
     std::string name;
 };
 
-using NameOf = std::string (*)(ElementType, ReduceOp);
-
-FoldRow<NamedEntry> name_row(ElementType type, const FoldRow<const void*>& row, NameOf name_of) {
+template <ElementType type>
+FoldRow<NamedEntry> named_row() {
+    const FoldRow<const void*> row = program_kernel_row<type>();
     FoldRow<NamedEntry> named;
     for (std::size_t column = 0; column < folds.size(); ++column) {
-        named[column] = {row[column], name_of(type, folds[column])};
+        named[column] = {row[column], program_kernel_name(type, folds[column])};
     }
     return named;
 }
 
-/// `row_of<type>()` gives the entries of one type.
-template <class RowOf>
-FoldTable<NamedEntry> make_entry_table(RowOf row_of, NameOf name_of) {
-    return [&]<std::size_t... type>(std::index_sequence<type...>) {
-        return FoldTable<NamedEntry>{name_row(all_element_types[type],
-                                              row_of.template operator()<all_element_types[type]>(),
-                                              name_of)...};
+FoldTable<NamedEntry> make_table() {
+    return []<std::size_t... type>(std::index_sequence<type...>) {
+        return FoldTable<NamedEntry>{named_row<all_element_types[type]>()...};
     }
     (std::make_index_sequence<all_element_types.size()>{});
 }
@@ -59,26 +55,10 @@ std::uint64_t factor_bits(double value) {
 
 }  // namespace
 
-Kernel<ReduceArguments> find_reduce_kernel(ElementType type, ReduceOp op) {
-    static const FoldTable<NamedEntry> table = make_entry_table(
-        []<ElementType row>() { return reduce_kernel_row<row>(); }, reduce_kernel_name);
-    const NamedEntry& found = find_fold(table, type, op);
-    return {found.entry, found.name.c_str()};
-}
-
 Kernel<ProgramArguments> find_program_kernel(ElementType type, ReduceOp op) {
-    static const FoldTable<NamedEntry> table = make_entry_table(
-        []<ElementType row>() { return program_kernel_row<row>(); }, program_kernel_name);
+    static const FoldTable<NamedEntry> table = make_table();
     const NamedEntry& found = find_fold(table, type, op);
     return {found.entry, found.name.c_str()};
-}
-
-Kernel<CopyArguments> find_copy_kernel() {
-    return {copy_kernel_entry(), copy_kernel_name};
-}
-
-Kernel<BarrierArguments> find_barrier_kernel() {
-    return {barrier_kernel_entry(), barrier_kernel_name};
 }
 
 std::uint64_t argument_bits(ElementType type, double value) {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "kernels/arguments.hpp"
 #include "kernels/program.hpp"
 #include "rondo/types.hpp"
 
@@ -17,13 +16,9 @@ struct Kernel {
     const char* name = "";        ///< mangled; the same under nvcc and g++
 };
 
-/// The kernel for a pair. mean has the kernel of sum; give the number of contributions as the
+/// The kernel that runs programs on a pair. mean has the kernel of sum; give the number of contributions as the
 /// divisor. All pairs are supported; throws InvalidArgument when there is no such type or operator.
-Kernel<ReduceArguments> find_reduce_kernel(ElementType type, ReduceOp op);
-/// The kernel that runs a program on a pair; the rest as above.
 Kernel<ProgramArguments> find_program_kernel(ElementType type, ReduceOp op);
-Kernel<CopyArguments> find_copy_kernel();
-Kernel<BarrierArguments> find_barrier_kernel();
 
 /// A factor of premul_sum as the kernels take it: a double for f64, a float for all narrower
 /// floats, and the value truncated toward zero for integers. Throws InvalidArgument when an integer

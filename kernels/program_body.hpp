@@ -2,7 +2,7 @@
 // lane of the program chunk by chunk.
 #pragma once
 
-#include "kernels/bodies.hpp"
+#include "kernels/steps.hpp"
 #include "kernels/fractions.hpp"
 #include "kernels/program.hpp"
 #include "kernels/program_numbers.hpp"

@@ -167,9 +167,12 @@ PlanUse PlanCache::find_entry(Entry wanted, const Maker& make, std::shared_ptr<E
     try {
         promise.set_value(prepare(make(), members));
     } catch (...) {
+        {
+            const std::lock_guard lock(mutex_);
+            entries_.remove(found);  // before anybody finds a plan there that is none
+        }
+        found->users->now.fetch_add(1);  // whoever looks for one to drop leaves it alone
         promise.set_exception(std::current_exception());
-        const std::lock_guard lock(mutex_);
-        entries_.remove(found);
         throw;
     }
     PlanUse use(found->plan.get(), found->users);

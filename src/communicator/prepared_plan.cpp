@@ -240,6 +240,7 @@ void PreparedPlan::start_flags(const Layout& layout, std::uint32_t rank, const M
 void PreparedPlan::upload(std::uint32_t rank, StreamRef stream, std::byte* pinned) {
     const std::uint32_t self = options_.members[rank];
     RankPart& part = ranks_[rank];
+    if (part.image.empty()) return;  // a call of another thread came first
     std::ranges::copy(part.image, pinned);
     const auto put = [&](std::size_t offset, const std::byte* from, std::size_t bytes) {
         check(cudaMemcpyAsync(arena_.table(self, self, offset, self), from, bytes,

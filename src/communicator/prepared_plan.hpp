@@ -64,7 +64,8 @@ public:
     std::size_t upload_bytes(std::uint32_t rank) const { return ranks_[rank].image.size(); }
     /// Puts the rank's program and flags in place, in the order of the stream, before its first
     /// use. `pinned` has room for upload_bytes(), and is the stream's until it has passed here.
-    /// Neither allocates nor waits. Calls of one rank must not race.
+    /// Neither allocates nor waits. Does nothing when that has happened. Calls of one rank must
+    /// not race; the kernels of those that come later in the rank's order find the program.
     void upload(std::uint32_t rank, StreamRef stream, std::byte* pinned);
 
     /// For parts of at most so many elements. Throws InvalidArgument when there are too many chunks

@@ -24,6 +24,8 @@ public:
     /// Runs the step and returns when it is done. `op` is a fold, or mean with a divisor.
     virtual void reduce(ElementType type, ReduceOp op, const kernels::ReduceStep& step) = 0;
     virtual void copy(const kernels::ReduceStep& step) = 0;
+    /// A reduction of one source, with nothing to divide or multiply by, keeps all its bits.
+    virtual bool copies_single_sources() const { return false; }
 };
 
 /// Executors in the test's own memory: each span is an allocation of its own, so that sanitizers

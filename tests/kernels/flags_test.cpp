@@ -1,8 +1,9 @@
-// Flags between kernels: barriers over all devices, waits that end at their deadline or by an
+// Flags between kernels: ranks that meet on all devices, waits that end at their deadline or by an
 // abort, and what they leave behind.
 #include <gmock/gmock.h>
 
 #include "tests/kernels/launch_fixture.hpp"
+#include "tests/kernels/step_program.hpp"
 
 namespace rondo::test {
 namespace {
@@ -11,107 +12,69 @@ using namespace rondo::kernels;
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// One flag array and one failure record per rank.
+/// Ranks that enter calls of nothing: each waits for all.
 class FlagLaunch : public LaunchTest {
 protected:
-    void SetUp() override {
-        LaunchTest::SetUp();
-        if (IsSkipped()) return;
-        arguments_.ranks = static_cast<std::uint32_t>(ranks());
-        for (std::size_t rank = 0; rank < ranks(); ++rank) {
-            arguments_.flags[rank] = flags_.emplace_back(devices_[rank], ranks()).data();
-            records_.emplace_back(devices_[rank], 1);
+    void connect(std::uint32_t first_call) {
+        for (const DeviceId device : devices_) programs_.emplace_back(device);
+        StepProgram::connect(programs_, first_call);
+    }
+    void enter(std::size_t rank, std::uint64_t timeout_ns) {
+        programs_[rank].enter(static_cast<std::uint32_t>(rank),
+                              static_cast<std::uint32_t>(ranks()), streams_[rank], timeout_ns);
+    }
+    void enter_all(int times) {
+        for (int i = 0; i < times; ++i) {
+            for (std::size_t rank = 0; rank < ranks(); ++rank) enter(rank, 20'000'000'000);
         }
+        for (const Stream& stream : streams_) stream.synchronize();
     }
 
-    void start_epoch(std::uint32_t epoch) {
-        arguments_.epoch = epoch;
-        for (std::size_t rank = 0; rank < ranks(); ++rank) {
-            write(streams_[rank], flags_[rank], std::vector<std::uint32_t>(ranks(), epoch));
-        }
-    }
-
-    void launch_rank(std::size_t rank, std::uint64_t timeout_ns) {
-        arguments_.rank = static_cast<std::uint32_t>(rank);
-        arguments_.limits = {.timeout_ns = timeout_ns,
-                             .abort = abort_,
-                             .records = records_[rank].device_span().data(),
-                             .device = devices_[rank].value()};
-        launch(find_barrier_kernel(), arguments_, streams_[rank],
-               {.threads = 32, .cooperative = true});
-    }
-
-    void launch_all() {
-        for (std::size_t rank = 0; rank < ranks(); ++rank) {
-            launch_rank(rank, 20'000'000'000);
-        }
-        for (const Stream& stream : streams_) {
-            stream.synchronize();
-        }
-    }
-
-    std::string failure(std::size_t rank) const { return describe(records_[rank][0]); }
-
-    BarrierArguments arguments_;
-    std::vector<DeviceBuffer<std::uint32_t>> flags_;
-    std::vector<PinnedBuffer<FailureRecord>> records_;
-    const std::uint32_t* abort_ = nullptr;
+    std::vector<StepProgram> programs_;
 };
 
-TEST_F(FlagLaunch, BarrierOverAllDevices) {
-    start_epoch(0);
-    arguments_.rounds = 100;
-    launch_all();
+TEST_F(FlagLaunch, RanksOfAllDevicesMeet) {
+    connect(0);
+    enter_all(100);
     for (std::size_t rank = 0; rank < ranks(); ++rank) {
-        EXPECT_EQ(failure(rank), "");
-        std::vector<std::uint32_t> expected(ranks(), 100);
-        expected[rank] = 0;
-        EXPECT_EQ(read(streams_[rank], flags_[rank]), expected) << "rank " << rank;
+        EXPECT_EQ(programs_[rank].failure(), "");
+        EXPECT_EQ(programs_[rank].calls(), 100u) << "rank " << rank;
     }
 }
 
 TEST_F(FlagLaunch, FlagsMayPassTheEndOf32Bits) {
-    start_epoch(0xfffffff0u);
-    arguments_.rounds = 40;
-    launch_all();
+    connect(0xfffffff0u);
+    enter_all(40);
     for (std::size_t rank = 0; rank < ranks(); ++rank) {
-        EXPECT_EQ(failure(rank), "");
-    }
-    if (ranks() > 1) {
-        EXPECT_EQ(read(streams_[0], flags_[0])[1], 0xfffffff0u + 40);
+        EXPECT_EQ(programs_[rank].failure(), "");
+        EXPECT_EQ(programs_[rank].calls(), 0xfffffff0u + 40) << "rank " << rank;
     }
 }
 
 TEST_F(FlagLaunch, AWaitForAPeerThatNeverComesEndsAtItsDeadline) {
     if (ranks() < 2) GTEST_SKIP() << "needs two devices";
-    start_epoch(41);
-    for (std::size_t rank = 0; rank + 1 < ranks(); ++rank) {
-        launch_rank(rank, 50'000'000);
-    }
+    connect(41);
     const std::size_t missing = ranks() - 1;
+    for (std::size_t rank = 0; rank < missing; ++rank) enter(rank, 50'000'000);
     for (std::size_t rank = 0; rank < missing; ++rank) {
         streams_[rank].synchronize();
-        EXPECT_THAT(failure(rank),
+        EXPECT_THAT(programs_[rank].failure(),
                     AllOf(HasSubstr("device " + std::to_string(rank) + ","), HasSubstr("block 0"),
                           HasSubstr("flag " + std::to_string(missing) + " "),
                           HasSubstr("to reach 42: it was 41 when the deadline passed")));
-        EXPECT_GE(records_[rank][0].waited_ns, 50'000'000u);
+        EXPECT_GE(programs_[rank].record().waited_ns, 50'000'000u);
+        EXPECT_EQ(programs_[rank].calls(), 41u);
     }
 }
 
 TEST_F(FlagLaunch, AbortEndsAllWaits) {
-    if (ranks() < 2) GTEST_SKIP() << "needs two devices";
-    const PinnedBuffer<std::uint32_t> abort(devices_[0], 1);
-    abort_ = abort.device_span().data();
-    start_epoch(0);
-    launch_rank(0, 60'000'000'000);
-    launch_rank(1, 60'000'000'000);
-    store_release(&abort[0], 1);
+    if (ranks() < 3) GTEST_SKIP() << "needs three devices";
+    connect(0);
+    for (const std::size_t rank : {0, 1}) enter(rank, 60'000'000'000);
+    for (const std::size_t rank : {0, 1}) store_release(&programs_[rank].abort_word(), 1);
     for (const std::size_t rank : {0, 1}) {
         streams_[rank].synchronize();
-        if (ranks() > 2) {
-            EXPECT_THAT(failure(rank), HasSubstr("when the call was aborted"));
-        }
+        EXPECT_THAT(programs_[rank].failure(), HasSubstr("when the call was aborted"));
     }
 }
 

@@ -1,12 +1,13 @@
-// The conformance suite on launched kernels: on vgpu or, linked with NVIDIA's runtime, on a GPU.
+// The conformance suite on launched kernels, with programs of one step: on vgpu or, linked with
+// NVIDIA's runtime, on a GPU.
 #include <algorithm>
 #include <stdexcept>
 
 #include <cuda_runtime_api.h>
 
 #include "cuda/check.hpp"
-#include "kernels/launch.hpp"
 #include "tests/kernels/conformance.hpp"
+#include "tests/kernels/step_program.hpp"
 
 namespace rondo::test {
 namespace {
@@ -33,51 +34,27 @@ public:
     void release() override { used_ = 0; }
 
     void reduce(ElementType type, ReduceOp op, const ReduceStep& step) override {
-        ReduceArguments arguments{.count = step.count,
-                                  .source_count = step.source_count,
-                                  .destination_count = step.destination_count,
-                                  .divisor = step.divisor};
-        const std::size_t offset = step.first * size_of(type);
-        const bool fits = std::max(step.source_count, step.destination_count) <= max_inline_spans;
-        const void** sources = arguments.sources;
-        void** destinations = arguments.destinations;
-        std::uint64_t* factors = arguments.factors;
-        if (!fits) {
-            sources = array<const void*>(step.source_count);
-            destinations = array<void*>(step.destination_count);
-            factors = array<std::uint64_t>(step.source_count);
-            auto* const ends = array<std::uint64_t>(1);
-            ends[0] = step.count;
-            arguments.factor_table = factors;
-            arguments.segments = {
-                .sources = sources, .destinations = destinations, .ends = ends, .count = 1};
-        }
-        for (std::uint32_t s = 0; s < step.source_count; ++s) {
-            sources[s] = static_cast<const std::byte*>(step.sources[s]) + offset;
-            factors[s] = step.factors != nullptr ? step.factors[s] : 0;
-        }
-        for (std::uint32_t d = 0; d < step.destination_count; ++d) {
-            destinations[d] = static_cast<std::byte*>(step.destinations[d]) + offset;
-        }
-        launch(find_reduce_kernel(type, op), arguments, stream_, next_launch());
-        stream_.synchronize();
+        run(type, op, step, step.first * size_of(type));
     }
-
     void copy(const ReduceStep& step) override {
-        CopyArguments arguments{.source = step.sources[0],
-                                .destination_count = step.destination_count,
-                                .bytes = step.count};
-        std::copy_n(step.destinations, step.destination_count, arguments.destinations);
-        launch(find_copy_kernel(), arguments, stream_, next_launch());
-        stream_.synchronize();
+        run(ElementType::u8, ReduceOp::sum, step, step.first);
     }
+    bool copies_single_sources() const override { return true; }
 
 private:
     static constexpr std::size_t arena_bytes = std::size_t{96} << 20;
 
-    template <class T>
-    T* array(std::size_t count) {
-        return reinterpret_cast<T*>(allocate(count * sizeof(T)));
+    void run(ElementType type, ReduceOp op, const ReduceStep& step, std::size_t offset) {
+        std::vector<RankPart> parts(std::max(step.source_count, step.destination_count));
+        for (std::uint32_t s = 0; s < step.source_count; ++s) {
+            parts[s].input = static_cast<const std::byte*>(step.sources[s]) + offset;
+            parts[s].factor = step.factors != nullptr ? step.factors[s] : 0;
+        }
+        for (std::uint32_t d = 0; d < step.destination_count; ++d) {
+            parts[d].output = static_cast<std::byte*>(step.destinations[d]) + offset;
+        }
+        program_.reduce(type, op, parts, step, stream_, next_launch());
+        stream_.synchronize();
     }
 
     /// Another number of blocks and threads each time.
@@ -89,6 +66,7 @@ private:
     std::byte* arena_ = nullptr;
     std::size_t used_ = 0;
     Stream stream_{DeviceId(0)};
+    StepProgram program_{DeviceId(0)};
     unsigned launches_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include "cuda/device_guard.hpp"
 #include "rondo/cuda_error.hpp"
 #include "tests/kernels/launch_fixture.hpp"
+#include "tests/kernels/step_program.hpp"
 
 namespace rondo::test {
 namespace {
@@ -19,9 +20,7 @@ using ReduceLaunch = LaunchTest;
 TEST_F(ReduceLaunch, SumsTheMemoryOfAllPeersIntoAllPeers) {
     constexpr std::size_t count = 100'003;
     std::vector<DeviceBuffer<float>> inputs, outputs;
-    ReduceArguments arguments{.count = count,
-                              .source_count = static_cast<std::uint32_t>(ranks()),
-                              .destination_count = static_cast<std::uint32_t>(ranks())};
+    std::vector<RankPart> parts;
     std::vector<float> expected(count);
     for (std::size_t rank = 0; rank < ranks(); ++rank) {
         std::vector<float> values(count);
@@ -29,59 +28,69 @@ TEST_F(ReduceLaunch, SumsTheMemoryOfAllPeersIntoAllPeers) {
             values[i] = static_cast<float>((i * 7 + rank * 13) % 1000);
             expected[i] += values[i];
         }
-        arguments.sources[rank] = inputs.emplace_back(devices_[rank], count).data();
-        arguments.destinations[rank] = outputs.emplace_back(devices_[rank], count).data();
+        inputs.emplace_back(devices_[rank], count);
+        outputs.emplace_back(devices_[rank], count);
+        parts.push_back({inputs[rank].data(), outputs[rank].data()});
         write(streams_[rank], inputs[rank], values);
     }
-    launch(find_reduce_kernel(ElementType::f32, ReduceOp::sum), arguments, streams_[0],
-           {.blocks = 4});
+    const auto all = static_cast<std::uint32_t>(ranks());
+    StepProgram program(devices_[0]);
+    program.reduce(ElementType::f32, ReduceOp::sum, parts,
+                   {.source_count = all, .destination_count = all, .count = count}, streams_[0],
+                   {.blocks = 4});
     streams_[0].synchronize();
     for (std::size_t rank = 0; rank < ranks(); ++rank) {
         EXPECT_EQ(read(streams_[rank], outputs[rank]), expected) << "rank " << rank;
     }
 }
 
+/// The tensors of one rank, with one element behind each, and their table.
+struct SegmentedRank {
+    std::vector<DeviceBuffer<std::int32_t>> inputs, outputs;
+    PinnedBuffer<std::uint64_t> ends;
+    PinnedBuffer<void*> input_table, output_table;
+    PinnedBuffer<Segments> segments;
+
+    SegmentedRank(StreamRef stream, const std::vector<std::uint64_t>& lengths, std::int32_t first)
+        : ends(stream.device(), lengths.size()),
+          input_table(stream.device(), lengths.size()),
+          output_table(stream.device(), lengths.size()),
+          segments(stream.device(), 1) {
+        std::partial_sum(lengths.begin(), lengths.end(), ends.data());
+        for (std::size_t i = 0; i < lengths.size(); ++i) {
+            std::vector<std::int32_t> values(lengths[i] + 1);
+            std::iota(values.begin(), values.end(), static_cast<std::int32_t>(1000 * i) + first);
+            write(stream, inputs.emplace_back(stream.device(), values.size()), values);
+            std::ranges::fill(values, -7);
+            write(stream, outputs.emplace_back(stream.device(), values.size()), values);
+            input_table[i] = inputs[i].data();
+            output_table[i] = outputs[i].data();
+        }
+        segments[0] = {.ends = ends.device_span().data(),
+                       .inputs = input_table.device_span().data(),
+                       .outputs = output_table.device_span().data()};
+    }
+};
+
 TEST_F(ReduceLaunch, SegmentsAreReducedAsIfTheyLayBehindEachOther) {
     // Segments of very different lengths, an empty one among them, over more blocks than fit into
     // some of them.
     const std::vector<std::uint64_t> lengths{1, 0, 4000, 3, 1500, 77};
-    constexpr std::uint32_t sources = 3;
-    const StreamRef stream = streams_[0];
-    std::vector<std::uint64_t> ends(lengths.size());
-    std::partial_sum(lengths.begin(), lengths.end(), ends.begin());
-    std::vector<DeviceBuffer<std::int32_t>> inputs, outputs;
-    std::vector<const void*> source_table;
-    std::vector<void*> destination_table;
-    for (std::size_t segment = 0; segment < lengths.size(); ++segment) {
-        for (std::uint32_t source = 0; source < sources; ++source) {
-            std::vector<std::int32_t> values(lengths[segment] + 1);
-            std::iota(values.begin(), values.end(),
-                      static_cast<std::int32_t>(1000 * segment + source));
-            write(stream, inputs.emplace_back(devices_[0], values.size()), values);
-            source_table.push_back(inputs.back().data());
-        }
-        write(stream, outputs.emplace_back(devices_[0], lengths[segment] + 1),
-              std::vector<std::int32_t>(lengths[segment] + 1, -7));
-        destination_table.push_back(outputs.back().data());
+    std::vector<SegmentedRank> tensors;
+    std::vector<RankPart> parts;
+    for (std::int32_t rank = 0; rank < 3; ++rank) {
+        tensors.emplace_back(streams_[0], lengths, rank);
+        parts.push_back({.segments = tensors.back().segments.device_span().data()});
     }
-    const DeviceBuffer<const void*> device_sources(devices_[0], source_table.size());
-    const DeviceBuffer<void*> device_destinations(devices_[0], destination_table.size());
-    const DeviceBuffer<std::uint64_t> device_ends(devices_[0], ends.size());
-    write(stream, device_sources, source_table);
-    write(stream, device_destinations, destination_table);
-    write(stream, device_ends, ends);
-    const ReduceArguments arguments{
-        .segments = {.sources = device_sources.data(),
-                     .destinations = device_destinations.data(),
-                     .ends = device_ends.data(),
-                     .count = static_cast<std::uint32_t>(lengths.size())},
-        .count = ends.back(),
-        .source_count = sources,
-        .destination_count = 1};
-    launch(find_reduce_kernel(ElementType::i32, ReduceOp::sum), arguments, stream, {.blocks = 5});
-    stream.synchronize();
+    StepProgram program(devices_[0]);
+    program.reduce(ElementType::i32, ReduceOp::sum, parts,
+                   {.source_count = 3,
+                    .destination_count = 1,
+                    .count = std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0})},
+                   streams_[0], {.blocks = 5});
+    streams_[0].synchronize();
     for (std::size_t segment = 0; segment < lengths.size(); ++segment) {
-        const auto seen = read(stream, outputs[segment]);
+        const auto seen = read(streams_[0], tensors[0].outputs[segment]);
         for (std::size_t i = 0; i < lengths[segment]; ++i) {
             ASSERT_EQ(seen[i], static_cast<std::int32_t>(3 * (1000 * segment + i) + 3))
                 << "segment " << segment << ", element " << i;
@@ -93,18 +102,17 @@ TEST_F(ReduceLaunch, SegmentsAreReducedAsIfTheyLayBehindEachOther) {
 TEST_F(ReduceLaunch, MoreBlocksThanElements) {
     const DeviceBuffer<std::uint8_t> input(devices_[0], 3), output(devices_[0], 3);
     write(streams_[0], input, {1, 2, 3});
-    ReduceArguments arguments{.count = 3, .source_count = 1, .destination_count = 1};
-    arguments.sources[0] = input.data();
-    arguments.destinations[0] = output.data();
-    launch(find_reduce_kernel(ElementType::u8, ReduceOp::max), arguments, streams_[0],
-           {.blocks = 32, .cooperative = true});
+    StepProgram program(devices_[0]);
+    program.reduce(ElementType::u8, ReduceOp::max, {{input.data(), output.data()}},
+                   {.source_count = 1, .destination_count = 1, .count = 3}, streams_[0],
+                   {.blocks = 32});
     EXPECT_THAT(read(streams_[0], output), ElementsAre(1, 2, 3));
 }
 
 TEST_F(ReduceLaunch, BadLaunchNamesTheKernel) {
-    const auto kernel = find_reduce_kernel(ElementType::f32, ReduceOp::sum);
+    const auto kernel = find_program_kernel(ElementType::f32, ReduceOp::sum);
     try {
-        launch(kernel, ReduceArguments{}, streams_[0], {.blocks = 0});
+        launch(kernel, ProgramArguments{}, streams_[0], {.blocks = 0});
         FAIL() << "a launch of no blocks went through";
     } catch (const CudaError& error) {
         EXPECT_THAT(error.what(), HasSubstr(kernel.name));
@@ -114,18 +122,18 @@ TEST_F(ReduceLaunch, BadLaunchNamesTheKernel) {
 TEST(FindKernel, EveryPairHasAKernelAndMeanHasTheOneOfSum) {
     for (const ElementType type : all_element_types) {
         for (const ReduceOp op : all_reduce_ops) {
-            EXPECT_NE(find_reduce_kernel(type, op).entry, nullptr);
+            EXPECT_NE(find_program_kernel(type, op).entry, nullptr);
         }
-        EXPECT_EQ(find_reduce_kernel(type, ReduceOp::mean).entry,
-                  find_reduce_kernel(type, ReduceOp::sum).entry);
-        EXPECT_NE(find_reduce_kernel(type, ReduceOp::min).entry,
-                  find_reduce_kernel(type, ReduceOp::max).entry);
+        EXPECT_EQ(find_program_kernel(type, ReduceOp::mean).entry,
+                  find_program_kernel(type, ReduceOp::sum).entry);
+        EXPECT_NE(find_program_kernel(type, ReduceOp::min).entry,
+                  find_program_kernel(type, ReduceOp::max).entry);
     }
 }
 
 TEST(FindKernel, ANumberThatIsNoTypeOrOperatorThrows) {
-    EXPECT_THROW(find_reduce_kernel(static_cast<ElementType>(12), ReduceOp::sum), InvalidArgument);
-    EXPECT_THROW(find_reduce_kernel(ElementType::f32, static_cast<ReduceOp>(6)), InvalidArgument);
+    EXPECT_THROW(find_program_kernel(static_cast<ElementType>(12), ReduceOp::sum), InvalidArgument);
+    EXPECT_THROW(find_program_kernel(ElementType::f32, static_cast<ReduceOp>(6)), InvalidArgument);
 }
 
 TEST(ArgumentBits, FloatsByTheirBitsAndIntegersByTheirValue) {

@@ -1,13 +1,12 @@
 // Runs one kernel on real threads, right or with a seeded bug, under ThreadSanitizer. races_test
 // starts it as a child and reads its report. Usage: race_program
 // correct|missing_sync|early_signal|relaxed_flag
-#include <algorithm>
 #include <cstdio>
 #include <numeric>
 #include <string_view>
 #include <vector>
 
-#include "kernels/bodies.hpp"
+#include "kernels/steps.hpp"
 #include "kernels/thread_block.hpp"
 
 namespace {
@@ -45,6 +44,12 @@ struct WithRelaxedFlag : ThreadBlock {
     }
 };
 
+/// What the threads of a block share.
+struct SharedSpans {
+    const void* sources[2];
+    void* destinations[1];
+};
+
 struct Exchange {
     std::vector<float> input = std::vector<float>(count);
     std::vector<float> middle = std::vector<float>(count);
@@ -54,12 +59,19 @@ struct Exchange {
     FailureRecord records[grid.blocks];
 };
 
-ReduceArguments arguments_of(Exchange& exchange, std::uint32_t block) {
-    ReduceArguments arguments{.count = count, .source_count = 2, .destination_count = 1};
-    arguments.sources[0] = arguments.sources[1] =
-        block == 0 ? exchange.input.data() : exchange.middle.data();
-    arguments.destinations[0] = block == 0 ? exchange.middle.data() : exchange.output.data();
-    return arguments;
+SharedSpans spans_of(Exchange& exchange, std::uint32_t block) {
+    const void* const source = block == 0 ? exchange.input.data() : exchange.middle.data();
+    return {{source, source}, {block == 0 ? exchange.middle.data() : exchange.output.data()}};
+}
+
+template <class Block>
+void share_spans(Block& block, Exchange& exchange, SharedSpans& shared) {
+    const SharedSpans spans = spans_of(exchange, block.index());
+    for (std::uint32_t i = block.thread_rank(); i < 2; i += block.size()) {
+        shared.sources[i] = spans.sources[i];
+        if (i == 1) shared.destinations[0] = spans.destinations[0];
+    }
+    block.sync();
 }
 
 /// Block 0 doubles the input into the middle and signals; block 1 waits and doubles the middle into
@@ -68,7 +80,7 @@ template <class Block>
 void exchange_body(Block& block, Exchange& exchange) {
     const bool first = block.index() == 0;
     SharedSpans& shared = exchange.shared[block.index()];
-    share_spans(block, arguments_of(exchange, block.index()), shared);
+    share_spans(block, exchange, shared);
     const ReduceStep step{.sources = shared.sources,
                           .destinations = shared.destinations,
                           .source_count = 2,
@@ -90,9 +102,7 @@ int run() {
     // The right pointers already: a thread that reads them too early is reported, but does not
     // crash.
     for (std::uint32_t block = 0; block < grid.blocks; ++block) {
-        const ReduceArguments arguments = arguments_of(exchange, block);
-        std::copy_n(arguments.sources, max_inline_spans, exchange.shared[block].sources);
-        std::copy_n(arguments.destinations, max_inline_spans, exchange.shared[block].destinations);
+        exchange.shared[block] = spans_of(exchange, block);
     }
     run_threads<Block>(grid, [&](Block& block) { exchange_body(block, exchange); });
     for (std::uint32_t i = 0; i < count; ++i) {

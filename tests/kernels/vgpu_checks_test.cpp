@@ -4,6 +4,7 @@
 
 #include "kernels/host/host_block.hpp"
 #include "tests/kernels/launch_fixture.hpp"
+#include "tests/kernels/step_program.hpp"
 #include "vgpu/control.hpp"
 
 namespace rondo::test {
@@ -31,14 +32,13 @@ protected:
         return static_cast<float*>(memory::allocate_device(device, count * sizeof(float)));
     }
 
-    /// Runs a sum of one source and returns the error that the stream ends with.
+    /// Runs a step with one source and returns the error that the stream ends with.
     static cudaError_t sum(DeviceId device, const void* source, void* destination,
                            std::uint64_t count) {
-        ReduceArguments arguments{.count = count, .source_count = 1, .destination_count = 1};
-        arguments.sources[0] = source;
-        arguments.destinations[0] = destination;
         const Stream stream(device);
-        launch(find_reduce_kernel(ElementType::f32, ReduceOp::sum), arguments, stream);
+        StepProgram program(device);
+        program.reduce(ElementType::f32, ReduceOp::sum, {{source, destination}},
+                       {.source_count = 1, .destination_count = 1, .count = count}, stream, {});
         return cudaStreamSynchronize(stream.get());
     }
 };
@@ -50,7 +50,7 @@ TEST_F(VgpuChecks, AStoreOutOfBoundsIsReported) {
     EXPECT_EQ(sum(device, input, output, 100), cudaSuccess);
     EXPECT_EQ(vgpu::take_report(), "");
     EXPECT_EQ(sum(device, input, output, 101), cudaErrorIllegalAddress);
-    EXPECT_THAT(vgpu::take_report(), AllOf(HasSubstr("reduce_kernel"), HasSubstr("write")));
+    EXPECT_THAT(vgpu::take_report(), AllOf(HasSubstr("program_kernel"), HasSubstr("write")));
 }
 
 TEST_F(VgpuChecks, ALoadOutOfBoundsIsReported) {
@@ -58,7 +58,7 @@ TEST_F(VgpuChecks, ALoadOutOfBoundsIsReported) {
     float* const input = allocate(device, 100);
     float* const output = allocate(device, 101);
     EXPECT_EQ(sum(device, input, output, 101), cudaErrorIllegalAddress);
-    EXPECT_THAT(vgpu::take_report(), AllOf(HasSubstr("reduce_kernel"), HasSubstr("read")));
+    EXPECT_THAT(vgpu::take_report(), AllOf(HasSubstr("program_kernel"), HasSubstr("read")));
 }
 
 TEST_F(VgpuChecks, APeerThatWasNotEnabledIsReported) {
@@ -66,7 +66,7 @@ TEST_F(VgpuChecks, APeerThatWasNotEnabledIsReported) {
     float* const input = allocate(peer, 100);
     float* const output = allocate(device, 100);
     EXPECT_EQ(sum(device, input, output, 100), cudaErrorIllegalAddress);
-    EXPECT_THAT(vgpu::take_report(), AllOf(HasSubstr("reduce_kernel"), HasSubstr("peer")));
+    EXPECT_THAT(vgpu::take_report(), AllOf(HasSubstr("program_kernel"), HasSubstr("peer")));
 }
 
 TEST_F(VgpuChecks, AnEnabledPeerIsNot) {
@@ -79,32 +79,24 @@ TEST_F(VgpuChecks, AnEnabledPeerIsNot) {
 }
 
 TEST_F(VgpuChecks, ABlockThatWasKilledLeavesItsPeersWithAnErrorNotAHang) {
-    constexpr std::uint32_t ranks = 3;
     const std::vector<DeviceId> devices{DeviceId(0), DeviceId(1), DeviceId(2)};
     enable_peer_access(devices);
-    BarrierArguments arguments{.ranks = ranks, .rounds = 10};
-    std::vector<DeviceBuffer<std::uint32_t>> flags;
-    std::vector<PinnedBuffer<FailureRecord>> records;
+    std::vector<StepProgram> programs;
     std::vector<Stream> streams;
     for (const DeviceId device : devices) {
         streams.emplace_back(device);
-        arguments.flags[device.value()] = flags.emplace_back(device, ranks).data();
-        write(streams.back(), flags.back(), std::vector<std::uint32_t>(ranks, 0));
-        records.emplace_back(device, 1);
+        programs.emplace_back(device);
     }
-    vgpu::kill_block({.kernel = "barrier_kernel", .device = 1}, 7);
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        arguments.rank = rank;
-        arguments.limits = {.timeout_ns = 100'000'000,
-                            .records = records[rank].data(),
-                            .device = devices[rank].value()};
-        launch(find_barrier_kernel(), arguments, streams[rank], {.threads = 32});
+    StepProgram::connect(programs, 0);
+    vgpu::kill_block({.kernel = "program_kernel", .device = 1}, 0);
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        programs[rank].enter(rank, 3, streams[rank], 100'000'000);
     }
     for (const std::uint32_t rank : {0u, 2u}) {
         streams[rank].synchronize();
-        const std::string text = describe(records[rank][0]);
-        EXPECT_THAT(text, AllOf(HasSubstr("device " + std::to_string(rank)), HasSubstr("block 0"),
-                                HasSubstr("ms for flag")));
+        EXPECT_THAT(programs[rank].failure(),
+                    AllOf(HasSubstr("device " + std::to_string(rank)), HasSubstr("block 0"),
+                          HasSubstr("ms for flag")));
     }
 }
 

@@ -2,7 +2,7 @@
 // of FedProx, and half-precision gradients for the wire.
 #pragma once
 
-#include "training/kernels/bodies.hpp"
+#include "training/kernels/steps.hpp"
 
 namespace rondo::training::kernels {
 

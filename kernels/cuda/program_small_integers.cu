@@ -1,11 +1,9 @@
-// Device code of the reduce kernels for 8-bit integers.
+// Device code of the kernels for 8-bit integers.
 #include "kernels/entries.hpp"
 
 namespace rondo::kernels {
 
-template FoldRow<const void*> reduce_kernel_row<ElementType::i8>();
 template FoldRow<const void*> program_kernel_row<ElementType::i8>();
-template FoldRow<const void*> reduce_kernel_row<ElementType::u8>();
 template FoldRow<const void*> program_kernel_row<ElementType::u8>();
 
 }  // namespace rondo::kernels

@@ -1,15 +1,11 @@
-// Device code of the reduce kernels for 32- and 64-bit integers.
+// Device code of the kernels for 32- and 64-bit integers.
 #include "kernels/entries.hpp"
 
 namespace rondo::kernels {
 
-template FoldRow<const void*> reduce_kernel_row<ElementType::i32>();
 template FoldRow<const void*> program_kernel_row<ElementType::i32>();
-template FoldRow<const void*> reduce_kernel_row<ElementType::u32>();
 template FoldRow<const void*> program_kernel_row<ElementType::u32>();
-template FoldRow<const void*> reduce_kernel_row<ElementType::i64>();
 template FoldRow<const void*> program_kernel_row<ElementType::i64>();
-template FoldRow<const void*> reduce_kernel_row<ElementType::u64>();
 template FoldRow<const void*> program_kernel_row<ElementType::u64>();
 
 }  // namespace rondo::kernels

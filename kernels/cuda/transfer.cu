@@ -1,2 +1,0 @@
-// Device code of the copy and barrier kernels.
-#include "kernels/transfer_entries.hpp"
