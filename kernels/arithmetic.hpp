@@ -134,9 +134,16 @@ RONDO_DEVICE Value divide(Value a, std::uint32_t divisor) {
     using T = Lane<Value>;
     if constexpr (is_floating<Value>) {
         return a / (T)divisor;
+    } else if constexpr (std::is_arithmetic_v<Value> && sizeof(T) == 1) {
+        // One division for all values: n * ceil(2^16 / d) / 2^16 is n / d for n < 2^8 and any d,
+        // because n times what was rounded up is less than 255 * 255.
+        const std::uint32_t reciprocal = 65535u / divisor + 1;
+        const std::int32_t wide = a;
+        const auto magnitude = static_cast<std::uint32_t>(wide < 0 ? -wide : wide);
+        const auto quotient = static_cast<std::int32_t>(magnitude * reciprocal >> 16);
+        return (T)(wide < 0 ? -quotient : quotient);
     } else if constexpr (std::is_arithmetic_v<Value>) {
-        using Wide = std::conditional_t<(sizeof(T) < 4), std::int32_t, T>;
-        return (T)((Wide)a / (Wide)divisor);
+        return (T)(a / (T)divisor);
     } else {
         Value quotient = a;
         for (std::size_t i = 0; i < sizeof(Value) / sizeof(T); ++i) {

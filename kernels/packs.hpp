@@ -55,16 +55,23 @@ RONDO_DEVICE void store_global(std::byte* to, const T& value) {
 #endif
 }
 
+/// Registers of 32 bits for decoded values. Pascal needs more than others for addresses.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
+inline constexpr unsigned most_decoded_values = 16;
+#else
+inline constexpr unsigned most_decoded_values = 32;
+#endif
+
 /// The threads of one block: thread `rank` of `size` takes packs rank, rank + size, ... so that
 /// neighbours in the block are neighbours in memory.
 class PackLanes {
 public:
     RONDO_DEVICE PackLanes(std::uint32_t rank, std::uint32_t size) : rank_(rank), size_(size) {}
 
-    /// Packs in flight per thread: so many that the decoded values stay within 32 registers of 32
-    /// bits.
+    /// Packs in flight per thread: as many as decoded values fit into registers.
     template <class Decoded>
-    static constexpr unsigned unroll = Decoded::size >= 16 ? 2 : 4;
+    static constexpr unsigned unroll =
+        Decoded::size * 4 <= most_decoded_values ? 4 : most_decoded_values / Decoded::size;
 
     RONDO_DEVICE std::size_t rank() const { return rank_; }
     RONDO_DEVICE std::size_t size() const { return size_; }

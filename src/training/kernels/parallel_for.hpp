@@ -10,7 +10,7 @@
 #include "cuda/check.hpp"
 #include "cuda/device_guard.hpp"
 #include "cuda/stream.hpp"
-#include "training/kernels/steps.hpp"
+#include "training/kernels/bodies.hpp"
 #if !defined(__CUDACC__)
 #include "vgpu/block.hpp"
 #include "vgpu/kernel.hpp"

@@ -2,7 +2,7 @@
 // of FedProx, and half-precision gradients for the wire.
 #pragma once
 
-#include "training/kernels/steps.hpp"
+#include "training/kernels/bodies.hpp"
 
 namespace rondo::training::kernels {
 
