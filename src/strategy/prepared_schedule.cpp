@@ -19,6 +19,9 @@ constexpr std::uint64_t most_useful_slot = 1 << 20;
 /// Where the search begins, or below, if that lets more replicas fit.
 constexpr std::uint64_t usual_slot = 64 << 10;
 constexpr std::uint64_t least_first_slot = 16 << 10;
+/// Chunks of what is no pipeline: they only keep waits for its end from lasting as long as all of
+/// it, and the ranks' deadlines from passing.
+constexpr std::uint64_t chunk_without_pipeline = 16 << 20;
 /// Slots that are better by less than this end the search.
 constexpr double worth_climbing = 0.995;
 /// How much slower half the blocks may be.
@@ -26,6 +29,12 @@ constexpr double fewer_blocks_are_worth = 1.01;
 
 std::uint64_t in_grains(std::uint64_t bytes) {
     return (bytes + 63) / 64 * 64;
+}
+
+bool waits_to_move(const Step& step) {
+    const auto is_channel = [](const Operand& it) { return it.kind == Operand::Kind::channel; };
+    return !step.destinations.empty() &&
+           (!step.waits.empty() || std::ranges::any_of(step.sources, is_channel));
 }
 
 }  // namespace
@@ -39,6 +48,7 @@ PreparedSchedule prepare_schedule(Schedule given, const Routing& routing) {
     for (const Lane& lane : schedule.lanes) {
         ++lanes[lane.rank];
         result.steps += lane.steps.size();
+        result.is_pipeline = result.is_pipeline || std::ranges::any_of(lane.steps, waits_to_move);
     }
     for (const Channel& channel : schedule.channels) {
         slots[schedule.lanes[channel.to_lane].rank] += channel.depth;
@@ -125,9 +135,10 @@ PartitionResult PartitionSearch::run(double most_seconds) const {
     Partition first{.replicas = replicas_, .slot_bytes = limits_.slot_bytes};
     if (is_fixed()) return evaluate(first, most_seconds);
     const std::uint64_t whole = whole_slot(replicas_);
-    first.slot_bytes = std::min({usual_slot, whole, most_slot(replicas_)});
+    const std::uint64_t usual = prepared_->is_pipeline ? usual_slot : chunk_without_pipeline;
+    first.slot_bytes = std::min({usual, whole, most_slot(replicas_)});
     PartitionResult best = evaluate(first, most_seconds);
-    if (!best.simulated) return best;
+    if (!best.simulated || !prepared_->is_pipeline) return best;
     climb(best, true);
     if (best.partition == first) climb(best, false);
     while (trade_replicas_for_slots(best)) climb(best, true);

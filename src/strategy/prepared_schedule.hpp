@@ -19,6 +19,7 @@ struct PreparedSchedule {
     std::uint32_t lanes = 1;  ///< of the rank that has most
     std::uint64_t slots = 0;  ///< of all channels of the rank that has most
     std::size_t steps = 0;
+    bool is_pipeline = false;  ///< some transfer waits for another
 };
 
 /// Throws as Simulator does.

@@ -108,14 +108,18 @@ TEST(HostBlockStores, OnlyLargeResultsThatLieAlikeAndReplaceNoSourceGoPastTheCac
                     .destinations = destinations,
                     .source_count = 2,
                     .destination_count = 2};
-    step.count = HostBlock::streaming_threshold / 4 - 1;
-    EXPECT_EQ(HostBlock::choose_stores(step, 4), Stores::cached);
-    step.count = HostBlock::streaming_threshold / 4;
-    EXPECT_EQ(HostBlock::choose_stores(step, 4), Stores::streaming);
+    step.count = HostBlock::streaming_threshold / 8 - 1;
+    EXPECT_EQ(HostBlock::choose_stores(step, 4, 1), Stores::cached);
+    step.count = HostBlock::streaming_threshold / 8;
+    EXPECT_EQ(HostBlock::choose_stores(step, 4, 1), Stores::streaming);
+    step.count /= 8;
+    EXPECT_EQ(HostBlock::choose_stores(step, 4, 7), Stores::cached);
+    EXPECT_EQ(HostBlock::choose_stores(step, 4, 8), Stores::streaming);
+    step.count *= 8;
     destinations[1] = memory + 196;
-    EXPECT_EQ(HostBlock::choose_stores(step, 4), Stores::cached);
+    EXPECT_EQ(HostBlock::choose_stores(step, 4, 1), Stores::cached);
     destinations[1] = memory + 64;
-    EXPECT_EQ(HostBlock::choose_stores(step, 4), Stores::cached);
+    EXPECT_EQ(HostBlock::choose_stores(step, 4, 1), Stores::cached);
 }
 
 }  // namespace
