@@ -1,6 +1,7 @@
 # Run with cmake -P: programs whose environment, or link line, is wrong say so in one line and go on.
 #   PROGRAM           environment_program
 #   CONFLICT          the same with another runtime before vgpu; may be empty
+#   BOTH              both_libraries_program; may be empty
 #   SAMPLE            a program that reduces, to be run with a wrong RONDO_ISA; may be empty
 #   WORK_DIR          for files
 cmake_minimum_required(VERSION 3.25)
@@ -62,6 +63,13 @@ if(CONFLICT)
   expect_lines("${err}" 1 "two runtimes")
   expect_text("${err}" "two CUDA runtimes" "two runtimes")
   expect_text("${err}" "other_runtime" "two runtimes: the library that takes the calls")
+endif()
+if(BOTH)
+  run("${BOTH}" VGPU_TOPOLOGY=3)
+  if(NOT code EQUAL 0)
+    message(SEND_ERROR "both libraries: the program ended with ${code}\n${out}${err}")
+  endif()
+  expect_text("${out}" "librondo.so and librondo_vgpu.so are both loaded" "both libraries")
 endif()
 if(SAMPLE)
   run("${SAMPLE}" RONDO_ISA=foo)
