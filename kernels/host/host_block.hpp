@@ -74,7 +74,7 @@ public:
     /// measurement.
     static constexpr std::size_t streaming_threshold = std::size_t{8} << 20;
     static Stores choose_stores(const ReduceStep& step, std::size_t element_bytes,
-                                std::size_t blocks);
+                                std::size_t blocks = 1);
 
 private:
     bool wait_slowly(const FlagWait& wait, const WaitLimits& limits) const;
