@@ -24,6 +24,11 @@ RONDO_DEVICE std::uint32_t load_acquire(const std::uint32_t* flag) {
     return FlagRef(*const_cast<std::uint32_t*>(flag)).load(cuda::std::memory_order_acquire);
 }
 
+/// Tells nothing but the value.
+RONDO_DEVICE std::uint32_t load_relaxed(const std::uint32_t* flag) {
+    return FlagRef(*const_cast<std::uint32_t*>(flag)).load(cuda::std::memory_order_relaxed);
+}
+
 /// True also across the wrap of 32 bits, as long as the two are less than 2^31 apart.
 RONDO_DEVICE bool has_reached(std::uint32_t seen, std::uint32_t wanted) {
     return static_cast<std::int32_t>(seen - wanted) >= 0;
@@ -95,8 +100,12 @@ RONDO_DEVICE void write_first_failure(const WaitLimits& limits, std::uint32_t co
                   block, aborted || waited_ns > limits.timeout_ns ? waited_ns : limits.timeout_ns);
 }
 
+/// How often a spinning wait looks at its flag before it looks at the clock and at the abort word,
+/// which lies in the host's memory: one look there takes as long as tens at the flag.
+inline constexpr std::uint32_t spins_between_looks = 1024;
+
 /// Spins until the flag is reached or a limit is; for executors whose threads may spin. `now` gives
-/// nanoseconds, `pause` lets others run.
+/// nanoseconds, `pause` lets others run. What was reached is loaded once more with acquire order.
 template <class Now, class Pause>
 RONDO_DEVICE WaitFailure poll_flag(const FlagWait& wait, const WaitLimits& limits, Now now,
                                    Pause pause, std::uint64_t& waited_ns) {
@@ -104,17 +113,24 @@ RONDO_DEVICE WaitFailure poll_flag(const FlagWait& wait, const WaitLimits& limit
         return WaitFailure::none;
     }
     const std::uint64_t begin = now();
-    while (!has_reached(load_acquire(wait.flag), wait.wanted)) {
-        waited_ns = now() - begin;
-        if (limits.abort != nullptr && load_acquire(limits.abort) != 0) {
-            return WaitFailure::aborted;
-        }
-        if (limits.timeout_ns != 0 && waited_ns > limits.timeout_ns) {
-            return WaitFailure::timed_out;
+    const auto is_reached = [&wait] {
+        return has_reached(load_relaxed(wait.flag), wait.wanted) &&
+               has_reached(load_acquire(wait.flag), wait.wanted);
+    };
+    WaitFailure failure = WaitFailure::none;
+    std::uint32_t spins = 0;
+    while (failure == WaitFailure::none && !is_reached()) {
+        if (++spins % spins_between_looks == 0) {
+            waited_ns = now() - begin;
+            if (limits.abort != nullptr && load_acquire(limits.abort) != 0) {
+                failure = WaitFailure::aborted;
+            } else if (limits.timeout_ns != 0 && waited_ns > limits.timeout_ns) {
+                failure = WaitFailure::timed_out;
+            }
         }
         pause();
     }
-    return WaitFailure::none;
+    return failure;
 }
 
 /// "device 3, block 0 waited 1.5 s for flag 7 (at 0x7f...) to reach 12; it is 11". Empty
