@@ -92,7 +92,7 @@ bool HostBlock::wait_slowly(const FlagWait& wait, const WaitLimits& limits) cons
 }
 
 Stores HostBlock::choose_stores(const ReduceStep& step, std::size_t element_bytes) {
-    if (step.count * element_bytes < streaming_threshold) {
+    if (step.count * element_bytes < streaming_threshold && step.result_bytes < large_results) {
         return Stores::cached;
     }
     for (std::uint32_t d = 0; d < step.destination_count; ++d) {

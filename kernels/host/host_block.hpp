@@ -69,9 +69,11 @@ public:
     }
 
     /// Results so large that nobody finds them in a cache later go past it, unless they replace a
-    /// source, which is in the cache already, or lie at different alignments. See docs/kernels.md
-    /// for the measurement.
+    /// source, which is in the cache already, or lie at different alignments. A step is large by
+    /// itself, or because all results of its call together are. See docs/kernels.md for the
+    /// measurement.
     static constexpr std::size_t streaming_threshold = std::size_t{8} << 20;
+    static constexpr std::size_t large_results = std::size_t{16} << 20;
     static Stores choose_stores(const ReduceStep& step, std::size_t element_bytes);
 
 private:

@@ -120,6 +120,11 @@ TEST(HostBlockStores, OnlyLargeResultsThatLieAlikeAndReplaceNoSourceGoPastTheCac
     EXPECT_EQ(HostBlock::choose_stores(step, 4), Stores::cached);
     step.count = HostBlock::streaming_threshold / 4;
     EXPECT_EQ(HostBlock::choose_stores(step, 4), Stores::streaming);
+    step.count = 1000;
+    step.result_bytes = HostBlock::large_results - 1;
+    EXPECT_EQ(HostBlock::choose_stores(step, 4), Stores::cached);
+    step.result_bytes = HostBlock::large_results;
+    EXPECT_EQ(HostBlock::choose_stores(step, 4), Stores::streaming) << "a piece of a large call";
     destinations[1] = memory + 196;
     EXPECT_EQ(HostBlock::choose_stores(step, 4), Stores::cached);
     destinations[1] = memory + 64;
