@@ -379,6 +379,9 @@ private:
                         .count = count,
                         .factors = shared.factors,
                         .divisor = step.finishes != 0 ? arguments_.divisor : 0};
+        if constexpr (requires { Block::large_results; }) {
+            work.result_bytes = result_bytes(step);
+        }
         const bool scales = op == ReduceOp::premul_sum &&
                             program_.spans[step.first_span].space == ProgramSpan::input;
         if (step.sources == 1 && work.divisor == 0 && !scales) {
@@ -387,6 +390,16 @@ private:
         } else {
             reduce_step<type, op>(block_, work);
         }
+    }
+
+    /// See ReduceStep. Whatever goes through a slot is read next.
+    RONDO_DEVICE std::uint64_t result_bytes(const ProgramStep& step) const {
+        for (std::uint32_t i = 0; i < step.destinations; ++i) {
+            if (program_.spans[step.first_span + step.sources + i].space != ProgramSpan::output) {
+                return 0;
+            }
+        }
+        return arguments_.count * element_bytes<type> * arguments_.ranks;
     }
 
     RONDO_DEVICE std::byte* slot_of(const ProgramSpan& span, std::uint32_t position) const {

@@ -33,6 +33,13 @@ RONDO_DEVICE Value fold(Value a, Value b) {
     }
 }
 
+/// A codec that is fast but not for all values names another one that is, as Careful, and says when
+/// that one must do a pack again (needs_care()).
+template <class Codec>
+concept HasCarefulCodec = requires {
+    typename Codec::Careful;
+};
+
 template <class Lanes, class Codec, ReduceOp op>
 class ReduceLoop {
 public:
@@ -85,6 +92,9 @@ private:
         }
     }
 
+    template <class, class, ReduceOp>
+    friend class ReduceLoop;
+
     template <unsigned count>
     RONDO_DEVICE void aligned_packs(std::size_t offset) const {
         const std::size_t stride = lanes_.size() * pack_bytes;
@@ -101,6 +111,11 @@ private:
             RONDO_UNROLL
             for (unsigned u = 0; u < count; ++u) {
                 accumulate(sum[u], contribution(s, pack[u]));
+            }
+        }
+        if constexpr (HasCarefulCodec<Codec>) {
+            if (any_needs_care(sum)) {
+                return careful().template aligned_packs<count>(offset);
             }
         }
         finish<count>(sum, pack);
@@ -140,9 +155,31 @@ private:
         }
     }
 
+    RONDO_DEVICE auto careful() const {
+        return ReduceLoop<Lanes, typename Codec::Careful, op>(lanes_, step_);
+    }
+
+    template <unsigned count>
+    RONDO_DEVICE static bool any_needs_care(const Decoded (&sum)[count]) {
+        Decoded all = sum[0];
+        RONDO_UNROLL
+        for (unsigned u = 1; u < count; ++u) {
+            all.merge(sum[u]);
+        }
+        return Codec::needs_care(all);
+    }
+
     /// One pack of up to pack_bytes bytes at any address: heads, tails, and spans that are
     /// misaligned to each other.
     RONDO_DEVICE void ragged_pack(std::size_t offset, unsigned bytes) const {
+        if constexpr (HasCarefulCodec<Codec>) {
+            return careful().ragged_pack(offset, bytes);
+        } else {
+            ragged_pack_here(offset, bytes);
+        }
+    }
+
+    RONDO_DEVICE void ragged_pack_here(std::size_t offset, unsigned bytes) const {
         Pack pack[1] = {lanes_.template load_ragged<Pack>(source(0) + offset, bytes)};
         Decoded sum[1] = {contribution(0, pack[0])};
         RONDO_NO_UNROLL
@@ -174,6 +211,9 @@ private:
         RONDO_UNROLL
         for (unsigned i = 0; i < Decoded::size; ++i) {
             sum.value[i] = fold<op>(sum.value[i], values.value[i]);
+        }
+        if constexpr (HasCarefulCodec<Codec>) {
+            sum.merge(values);
         }
     }
 

@@ -21,6 +21,9 @@ struct ReduceStep {
     const std::uint64_t* factors = nullptr;
     /// sum only: what the sum is divided by at the end, below 2^31; 0 leaves it alone.
     std::uint32_t divisor = 0;
+    /// Where the destinations are results that nothing reads again in this call: how many bytes of
+    /// results the call has on all ranks; 0 otherwise. Only for choosing how to store.
+    std::uint64_t result_bytes = 0;
 };
 
 }  // namespace rondo::kernels

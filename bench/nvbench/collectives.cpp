@@ -1,25 +1,15 @@
-// Collectives with axes for nvbench: ranks, bytes, strategy.
-//   rondo-nvbench [--json FILE] [--benchmark NAME]
-// A collective runs on several GPUs, and nvbench times streams of one: so the host's time from call
-// to end is measured, on GPUs and on virtual ones alike. Where nvbench sees no device (the wheel
-// has NVIDIA's runtime inside, which needs a driver), it runs without any.
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <iostream>
-#include <memory>
+// Collectives with axes for nvbench: ranks, bytes, strategy. A collective runs on several GPUs, and
+// nvbench times streams of one: so the host's time from call to end is measured, on GPUs and on
+// virtual ones alike.
+#include <utility>
+#include <vector>
 
-#include <nvbench/benchmark_manager.cuh>
-#include <nvbench/json_printer.cuh>
-#include <nvbench/markdown_printer.cuh>
-#include <nvbench/nvbench.cuh>
-#include <nvbench/printer_multiplex.cuh>
-
+#include "bench/nvbench/benchmarks.hpp"
+#include "bench/nvbench/timing.hpp"
 #include "rondo/communicator.hpp"
 
+namespace rondo::bench {
 namespace {
-
-using namespace rondo;
 
 /// One communicator and the tensors of its ranks.
 struct Setting {
@@ -61,9 +51,7 @@ void time_collective(nvbench::state& state, double input_part, double output_par
     const PerReplica<const float> inputs{PerReplica<float>(setting.inputs)};
     const PerReplica<float> outputs(setting.outputs);
     state.add_element_count(bytes / sizeof(float));
-    state.set_cuda_stream(nvbench::cuda_stream{nullptr, false});
-    state.exec(nvbench::exec_tag::no_gpu,
-               [&](nvbench::launch&) { call(setting.communicator, inputs, outputs).wait(); });
+    time_call(state, [&] { call(setting.communicator, inputs, outputs).wait(); });
 }
 
 void all_reduce(nvbench::state& state) {
@@ -86,59 +74,20 @@ void all_gather(nvbench::state& state) {
     });
 }
 
-void add_axes(nvbench::benchmark_base& benchmark) {
-    benchmark.set_is_cpu_only(true);
-    benchmark.add_int64_axis("Ranks", {2, 8});
-    benchmark.add_int64_axis("Bytes", {4096, 1 << 20, 16 << 20});
-    benchmark.add_string_axis("Strategy", {"automatic", "ring"});
+template <void (*body)(nvbench::state&)>
+void add_collective(nvbench::benchmark_manager& manager, const char* name) {
+    add_benchmark<body>(manager, name)
+        .add_int64_axis("Ranks", {2, 8})
+        .add_int64_axis("Bytes", {4096, 1 << 20, 16 << 20})
+        .add_string_axis("Strategy", {"automatic", "ring"});
 }
-
-int run_all(const std::vector<std::string>& arguments) {
-    nvbench::printer_multiplex printer;
-    printer.emplace<nvbench::markdown_printer>(std::cout, "stdout");
-    std::ofstream json;
-    std::string only;
-    for (std::size_t i = 1; i + 1 < arguments.size(); i += 2) {
-        if (arguments[i] == "--json") {
-            json.open(arguments[i + 1]);
-            printer.emplace<nvbench::json_printer>(json, arguments[i + 1]);
-        } else if (arguments[i] == "--benchmark") {
-            only = arguments[i + 1];
-        } else {
-            std::fprintf(stderr, "usage: rondo-nvbench [--json FILE] [--benchmark NAME]\n");
-            return 2;
-        }
-    }
-    printer.log_argv(arguments);
-    auto benchmarks = nvbench::benchmark_manager::get().clone_benchmarks();
-    std::erase_if(benchmarks,
-                  [&](const auto& b) { return !only.empty() && b->get_name() != only; });
-    for (const auto& benchmark : benchmarks) {
-        benchmark->set_devices(std::vector<int>());
-        add_axes(*benchmark);
-        benchmark->set_printer(printer);
-        benchmark->run();
-        benchmark->clear_printer();
-    }
-    printer.print_benchmark_results(benchmarks);
-    return 0;
-}
-
-NVBENCH_BENCH(all_reduce);
-NVBENCH_BENCH(reduce_scatter);
-NVBENCH_BENCH(all_gather);
 
 }  // namespace
 
-int main(int argc, char** argv) {
-    if (RONDO_BENCH_VIRTUAL) setenv("VGPU_TOPOLOGY", "8", 0);
-    try {
-        return run_all(std::vector<std::string>(argv, argv + argc));
-    } catch (const std::exception& error) {
-        std::fprintf(stderr,
-                     "rondo-nvbench: %s\nThis nvbench asks NVIDIA's driver; its tables of results "
-                     "need a GPU.\n",
-                     error.what());
-        return 1;
-    }
+void add_collectives(nvbench::benchmark_manager& manager) {
+    add_collective<all_reduce>(manager, "all_reduce");
+    add_collective<reduce_scatter>(manager, "reduce_scatter");
+    add_collective<all_gather>(manager, "all_gather");
 }
+
+}  // namespace rondo::bench

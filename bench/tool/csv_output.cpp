@@ -21,8 +21,8 @@ std::string csv_half(const Report& report, const Row& row, const Half& half, con
         report.header.ranks(), row.size, row.count, row.type, row.op, row.root, place,
         csv_cell(row.strategy), half.us.median, half.us.low, half.us.high, half.alg_bw, half.bus_bw,
         half.wrong ? std::to_string(*half.wrong) : "", row.simulated_us);
-    line += fmt::format(",{},{},{}", half.loop_us.median, half.hand_written_us.median,
-                        half.limit_ratio());
+    line += fmt::format(",{},{},{},{},{}", half.loop_us.median, half.hand_written_us.median,
+                        half.limit_ratio(), half.link_us.median, row.bound_us);
     for (const std::string& name : report.peers) {
         const auto found = std::ranges::find(half.peers, name, &PeerTime::name);
         const bool there = found != half.peers.end() && found->us.median > 0;
@@ -39,7 +39,7 @@ std::string to_csv(const Report& report) {
     std::string text =
         "collective,ranks,size,count,type,redop,root,placement,strategy,measured_us,"
         "quartile_low_us,quartile_high_us,algbw,busbw,wrong,simulated_us,"
-        "read_write_loop_us,hand_written_us,limit_ratio";
+        "read_write_loop_us,hand_written_us,limit_ratio,link_copies_us,topology_bound_us";
     for (const std::string& name : report.peers) {
         text += "," + csv_cell(name + "_us") + "," + csv_cell(name + "_speedup");
     }

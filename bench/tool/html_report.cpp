@@ -108,10 +108,12 @@ private:
                                return us > 0 ? 1e-3 * size / us : 0;
                            }));
         write(
-            "</div>\n<p class=\"soft\">The limit is the better of two hand-written loops with all "
-            "cores, timed in the same rounds: one reads and writes as many bytes, one does the "
-            "same "
-            "collective.</p>\n");
+            "</div>\n<p class=\"soft\">{}</p>\n",
+            report_.header.limit_of == "memory"
+                ? "The limit is the better of two hand-written loops with all cores, timed in the "
+                  "same rounds: one reads and writes as many bytes, one does the same collective."
+                : "The limit is the time of copies that move as many bytes over the links, all at "
+                  "once, timed in the same rounds.");
         table(place, id);
         write("</div>\n");
     }
@@ -170,7 +172,9 @@ private:
         write(
             "<section aria-labelledby=\"simulated\"><h2 id=\"simulated\">Simulated</h2>\n<p "
             "class=\"soft\">What the simulator predicts for the machine {}. These are no "
-            "measurements; saved logs of real machines stand beside them.</p>\n<div "
+            "measurements; saved logs of real machines stand beside them. The dashed limit is "
+            "computed: "
+            "on this wiring no schedule is faster.</p>\n<div "
             "class=\"charts\">{}</div></section>\n",
             escaped_markup(report_.header.topology), chart);
     }

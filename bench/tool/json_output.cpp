@@ -70,8 +70,11 @@ Json own_half_json(const Half& half) {
     if (half.limit_us() > 0) {
         json["limit_us"] = half.limit_us();
         json["limit_ratio"] = half.limit_ratio();
-        json["read_write_loop"] = spread_json(half.loop_us);
-        json["hand_written"] = spread_json(half.hand_written_us);
+        if (half.loop_us.median > 0) json["read_write_loop"] = spread_json(half.loop_us);
+        if (half.hand_written_us.median > 0) {
+            json["hand_written"] = spread_json(half.hand_written_us);
+        }
+        if (half.link_us.median > 0) json["link_copies"] = spread_json(half.link_us);
     }
     json["peers"] = Json::array();
     for (const PeerTime& peer : half.peers) json["peers"].push_back(peer_json(peer));
@@ -87,6 +90,7 @@ Json row_json(const Report& report, const Row& row) {
               {"root", fmt::format("{:>6}", row.root)}};
     Json own{{"strategy", row.strategy}, {"asked", row.asked}};
     own["simulated_us"] = row.simulated_us > 0 ? Json(row.simulated_us) : Json(nullptr);
+    own["topology_bound_us"] = row.bound_us > 0 ? Json(row.bound_us) : Json(nullptr);
     if (!row.reason.empty()) own["reason"] = row.reason;
     const auto add = [&](const char* name, const std::optional<Half>& half) {
         json[name] = half ? half_json(header, *half) : Json(nullptr);

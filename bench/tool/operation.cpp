@@ -124,6 +124,52 @@ Traffic least_traffic(Operation operation, int ranks, double bytes, bool in_plac
     return {};
 }
 
+std::vector<LinkTransfer> least_transfers(Operation operation, int ranks, int root,
+                                          std::uint64_t bytes) {
+    std::vector<LinkTransfer> transfers;
+    const auto part = bytes / static_cast<std::uint64_t>(ranks);
+    const auto among_all = [&](std::uint64_t each) {
+        for (int from = 0; from < ranks; ++from) {
+            for (int to = 0; to < ranks; ++to) {
+                if (from != to) transfers.push_back({from, to, each});
+            }
+        }
+    };
+    switch (operation) {
+        case Operation::all_reduce:
+        case Operation::batch_reduce:
+            among_all(2 * part);
+            break;
+        case Operation::reduce_scatter:
+        case Operation::all_gather:
+        case Operation::all_to_all:
+            among_all(part);
+            break;
+        case Operation::broadcast:
+        case Operation::reduce:
+            for (int i = 0; i + 1 < ranks; ++i) {
+                const int near = (root + i) % ranks, far = (root + i + 1) % ranks;
+                const bool away = operation == Operation::broadcast;
+                transfers.push_back({away ? near : far, away ? far : near, bytes});
+            }
+            break;
+        case Operation::gather:
+        case Operation::scatter:
+            for (int rank = 0; rank < ranks; ++rank) {
+                const bool away = operation == Operation::scatter;
+                if (rank != root)
+                    transfers.push_back({away ? root : rank, away ? rank : root, part});
+            }
+            break;
+        case Operation::sendrecv:
+            for (int rank = 0; rank < ranks && ranks > 1; ++rank) {
+                transfers.push_back({rank, (rank + 1) % ranks, bytes});
+            }
+            break;
+    }
+    return transfers;
+}
+
 std::string_view nccl_name(ElementType type) {
     return nccl_types.at(static_cast<std::size_t>(type));
 }

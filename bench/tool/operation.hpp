@@ -54,6 +54,17 @@ struct Traffic {
 };
 Traffic least_traffic(Operation operation, int ranks, double bytes, bool in_place);
 
+/// Bytes that one rank's device must get to another's.
+struct LinkTransfer {
+    int from = 0;
+    int to = 0;
+    std::uint64_t bytes = 0;
+};
+/// The least that must cross links, spread over them: between all ranks where parts go to all,
+/// along a chain where everything goes to or from a root. Empty for one rank.
+std::vector<LinkTransfer> least_transfers(Operation operation, int ranks, int root,
+                                          std::uint64_t bytes);
+
 /// nccl-tests' names: float, half, bfloat16, int8 ...
 std::string_view nccl_name(ElementType type);
 std::string_view nccl_name(ReduceOp op);

@@ -151,6 +151,7 @@ void add_own_options(CLI::App& app, Options& options, RawOptions& raw) {
         ->check(CLI::Range(0.0, 60000.0));
     add("--inject-wrong", options.inject_wrong, "")->group("");  // tests: spoil so many elements
     add("--kill-peer", options.kill_peer, "")->group("");        // tests: PEER:K, at its k-th turn
+    app.add_flag("--limit-by-links", options.limit_by_links, "")->group("");  // tests: as on GPUs
 }
 
 template <class Value>
@@ -173,6 +174,7 @@ void take_strategies(Options& options, const std::vector<std::string>& names) {
     options.strategies.clear();
     for (const std::string& name : names) {
         if (name == "all") {
+            options.every_strategy = true;
             const auto all = all_strategies();
             options.strategies.insert(options.strategies.end(), all.begin(), all.end());
         } else {
@@ -242,6 +244,15 @@ void interpret(Options& options, const RawOptions& raw, const CLI::App& app) {
     if (options.graphs > 0 &&
         (options.threads > 1 || options.per_iteration || options.blocking == 3)) {
         throw InvalidArgument("-G can't be combined with -t, -I 1 or -z 3");
+    }
+    if (options.operation == Operation::batch_reduce && options.threads > 1) {
+        throw InvalidArgument("batch_reduce is one call for all ranks: use -t 1");
+    }
+    if (options.operation == Operation::batch_reduce && options.graphs > 0) {
+        throw InvalidArgument("batch_reduce allocates its results: it can't be combined with -G");
+    }
+    if (options.operation == Operation::sendrecv && options.ranks() < 2 && !options.growth) {
+        throw InvalidArgument("sendrecv needs at least two GPUs: -g 2");
     }
     take_strategies(options, raw.strategies);
     for (const std::string& text : raw.least_speedups) {

@@ -34,6 +34,7 @@ struct Options {
     std::string gpu = "auto";
     std::string topology = {};
     std::vector<Strategy> strategies = {Strategy()};
+    bool every_strategy = false;  ///< all: those that do not apply are left out
     std::vector<std::string> against = {};
     std::vector<std::string> logs = {};
     std::vector<std::string> tensors = {};  ///< batch_reduce: a model's name, or counts
@@ -45,6 +46,7 @@ struct Options {
     double round_milliseconds = 5;
     // For tests
     int inject_wrong = 0;
+    bool limit_by_links = false;  ///< as on GPUs
     std::string kill_peer = {};
     std::vector<std::string> notes = {};  ///< options that have no meaning here
     std::vector<std::string> arguments = {};

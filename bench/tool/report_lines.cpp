@@ -105,6 +105,7 @@ std::vector<Series> simulated_lines(const Report& report) {
                   row.simulated_us);
     }
     for (const Row& row : report.rows) {
+        lines.add("limit", static_cast<double>(row.size), row.bound_us);
         for (const Half* half : halves_of(row)) {
             for (const PeerTime& peer : half->peers) {
                 if (peer.from_log) {

@@ -6,9 +6,11 @@
 namespace rondo::bench {
 
 double Half::limit_us() const {
-    const double loop = loop_us.median, hand_written = hand_written_us.median;
-    if (loop == 0 || hand_written == 0) return std::max(loop, hand_written);
-    return std::min(loop, hand_written);
+    double best = 0;
+    for (const Spread& limit : {loop_us, hand_written_us, link_us}) {
+        if (limit.median > 0) best = best == 0 ? limit.median : std::min(best, limit.median);
+    }
+    return best;
 }
 
 double Half::limit_ratio() const {

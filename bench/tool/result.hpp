@@ -31,9 +31,10 @@ struct Half {
     std::optional<IterationStatistics> iterations = {};
     Spread loop_us = {};          ///< reads and writes as many bytes, all cores; 0: not measured
     Spread hand_written_us = {};  ///< the same collective written by hand; 0: not measured
+    Spread link_us = {};          ///< GPUs: as many bytes copied over the links; 0: not measured
     std::vector<PeerTime> peers = {};
 
-    /// The better of the two limits; 0: not measured.
+    /// The best of the limits; 0: not measured.
     double limit_us() const;
     /// Share of the limit that was reached; 0: not measured.
     double limit_ratio() const;
@@ -51,6 +52,7 @@ struct Row {
     std::string strategy = {};    ///< what ran
     std::string asked = {};       ///< what the caller named
     double simulated_us = 0;      ///< on the topology's machine; 0: not simulated
+    double bound_us = 0;          ///< computed: no schedule is faster on that wiring; 0: unknown
     std::string reason = {};      ///< why this strategy
     std::string timestamp = {};
 };
@@ -107,6 +109,8 @@ struct Header {
     bool virtual_gpus = true;
     std::string topology = {};      ///< name
     std::string topology_svg = {};  ///< picture
+    /// What the limit is a limit of: this machine's memory, or the links between GPUs.
+    std::string limit_of = "memory";
     std::vector<std::pair<std::string, std::string>> machine = {};
     int ranks() const { return threads * gpus; }
 };

@@ -11,7 +11,6 @@
 
 #include "rondo/error.hpp"
 #include "topology/detect/detect.hpp"
-#include "topology/graph/topology.hpp"
 #include "topology/tool/picture.hpp"
 
 namespace rondo::bench {
@@ -37,22 +36,25 @@ void prepare_runtime(const std::string& topology, int ranks) {
         return;
     }
     if (!topology.empty()) {
+        load_topology(topology);  // throws, with the names that exist
         setenv("VGPU_TOPOLOGY", topology.c_str(), 1);
     } else {
         setenv("VGPU_TOPOLOGY", std::to_string(ranks).c_str(), 0);
     }
 }
 
-void describe_topology(Header& header, const std::string& topology) {
+std::optional<Topology> describe_topology(Header& header, const std::string& topology) {
     try {
         const char* const named = std::getenv("VGPU_TOPOLOGY");
-        const Topology machine = runtime_is_virtual()
-                                     ? load_topology(topology.empty() && named ? named : topology)
-                                     : detect({.self_test = false}).topology;
+        Topology machine = runtime_is_virtual()
+                               ? load_topology(topology.empty() && named ? named : topology)
+                               : detect({.self_test = false}).topology;
         header.topology = machine.name();
         header.topology_svg = tool::picture(machine);
+        return machine;
     } catch (const Error& error) {
         header.topology = fmt::format("unknown ({})", error.what());
+        return {};
     }
 }
 

@@ -9,6 +9,7 @@
 #include "bench/tool/cuda_check.hpp"
 #include "bench/tool/explain.hpp"
 #include "bench/tool/growth.hpp"
+#include "bench/tool/link_limit.hpp"
 #include "bench/tool/machine.hpp"
 #include "bench/tool/models.hpp"
 #include "bench/tool/verdict.hpp"
@@ -122,72 +123,92 @@ std::vector<Half> Session::measure_half(const Case& test, const Listener& listen
     const std::string where =
         fmt::format("{}, {}", bytes_text(static_cast<double>(test.shape.bytes)),
                     test.in_place ? "in place" : "out of place");
+    const auto progress = [&](const std::string& text) { listener.progress(where + ": " + text); };
     std::vector<Half> halves(strategies_.size());
-    std::vector<Turns> turns;
-    for (std::size_t i = 0; i < strategies_.size(); ++i) {
-        turns.push_back({.contestant = strategies_[i].contestant.get()});
-        try {
-            listener.progress(where + ": checking");
-            if (options_.check > 0) {
-                halves[i].wrong = check_result(*strategies_[i].contestant, test);
-            }
-        } catch (const std::exception& error) {
-            turns.back().problem = error.what();
-        }
-    }
-    for (const auto& limit : limits_) turns.push_back({.contestant = limit.get()});
-    for (std::size_t i = 0; i < peers_.size(); ++i) {
-        turns.push_back(
-            {.contestant = peers_[i].get(), .pace = Pace::limited, .problem = peer_problems_[i]});
-    }
+    std::vector<Turns> turns = begin_turns(test, halves, progress);
     take_turns(turns, test,
                {.rounds = options_.rounds,
                 .iterations = options_.iterations,
                 .warm_up = options_.warm_up,
                 .turn_seconds = 1e-3 * options_.round_milliseconds},
-               [&](const std::string& text) { listener.progress(where + ": " + text); });
-
-    const std::size_t first_peer = strategies_.size() + limits_.size();
+               progress);
     for (std::size_t i = 0; i < strategies_.size(); ++i) {
-        Half& half = halves[i];
-        half.us = spread_of(turns[i].us);
-        if (!turns[i].problem.empty()) {
-            const std::string text =
-                fmt::format("{} with {}: {}", where, rows[i].asked, turns[i].problem);
-            if (std::ranges::find(report_.errors, text) == report_.errors.end()) {
-                report_.errors.push_back(text);
-            }
-            continue;
+        if (turns[i].problem.empty()) {
+            rows[i].iterations = static_cast<std::int64_t>(turns[i].iterations) * options_.rounds;
+            take_times(halves[i], i, turns, test);
+        } else {
+            halves[i].us = {};
+            tell_problem(where, rows[i].asked, turns[i]);
         }
-        rows[i].iterations = static_cast<std::int64_t>(turns[i].iterations) * options_.rounds;
-        half.alg_bw =
-            half.us.median > 0 ? 1e-3 * static_cast<double>(test.shape.bytes) / half.us.median : 0;
-        half.bus_bw = half.alg_bw * bus_factor(test.operation, test.ranks);
-        if (options_.per_iteration) {
-            std::vector<double> times =
-                strategies_[i].contestant->run_with_events(options_.iterations);
-            for (double& time : times) time *= 1e6;
-            half.iterations = statistics_of(times, options_.per_iteration_skip);
-        }
-        if (!limits_.empty()) {
-            half.loop_us = spread_of(turns[strategies_.size()].us);
-            half.hand_written_us = spread_of(turns[strategies_.size() + 1].us);
-        }
-        for (std::size_t peer = first_peer; peer < turns.size(); ++peer) {
-            half.peers.push_back({.name = turns[peer].contestant->name(),
-                                  .us = spread_of(turns[peer].us),
-                                  .iterations = turns[peer].iterations * options_.rounds,
-                                  .problem = turns[peer].problem});
-        }
-        add_log_times(half, test, test.in_place);
     }
     for (std::size_t i = 0; i < peers_.size(); ++i) {
-        const std::string& problem = turns[first_peer + i].problem;
-        if (problem.empty()) continue;
-        note_once(fmt::format("{}, from {} on: {}", peers_[i]->name(), where, problem));
-        if (turns[first_peer + i].lost) peer_problems_[i] = problem;
+        const Turns& peer = turns[first_peer() + i];
+        if (peer.problem.empty()) continue;
+        note_once(fmt::format("{}, from {} on: {}", peers_[i]->name(), where, peer.problem));
+        if (peer.lost) peer_problems_[i] = peer.problem;
     }
     return halves;
+}
+
+/// Everybody who takes turns: strategies, whose results are checked first, then limits, then peers.
+std::vector<Turns> Session::begin_turns(const Case& test, std::vector<Half>& halves,
+                                        const std::function<void(const std::string&)>& progress) {
+    std::vector<Turns> turns;
+    for (std::size_t i = 0; i < strategies_.size(); ++i) {
+        turns.push_back({.contestant = strategies_[i].contestant.get()});
+        if (options_.check == 0) continue;
+        progress("checking");
+        try {
+            halves[i].wrong = check_result(*strategies_[i].contestant, test);
+        } catch (const Unsupported& error) {
+            turns.back().problem = error.what();
+        } catch (const std::exception& error) {
+            turns.back().problem = error.what();
+            turns.back().lost = true;
+        }
+    }
+    for (const LimitEntry& limit : limits_) turns.push_back({.contestant = limit.contestant.get()});
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+        turns.push_back(
+            {.contestant = peers_[i].get(), .pace = Pace::limited, .problem = peer_problems_[i]});
+    }
+    return turns;
+}
+
+void Session::take_times(Half& half, std::size_t strategy, const std::vector<Turns>& turns,
+                         const Case& test) {
+    half.us = spread_of(turns[strategy].us);
+    half.alg_bw =
+        half.us.median > 0 ? 1e-3 * static_cast<double>(test.shape.bytes) / half.us.median : 0;
+    half.bus_bw = half.alg_bw * bus_factor(test.operation, test.ranks);
+    if (options_.per_iteration) {
+        std::vector<double> times =
+            strategies_[strategy].contestant->run_with_events(options_.iterations);
+        for (double& time : times) time *= 1e6;
+        half.iterations = statistics_of(times, options_.per_iteration_skip);
+    }
+    for (std::size_t limit = 0; limit < limits_.size(); ++limit) {
+        half.*limits_[limit].place = spread_of(turns[strategies_.size() + limit].us);
+    }
+    for (std::size_t peer = first_peer(); peer < turns.size(); ++peer) {
+        half.peers.push_back({.name = turns[peer].contestant->name(),
+                              .us = spread_of(turns[peer].us),
+                              .iterations = turns[peer].iterations * options_.rounds,
+                              .problem = turns[peer].problem});
+    }
+    add_log_times(half, test, test.in_place);
+}
+
+/// Of `--strategy all` some do not apply; of a strategy that was named, that is an error.
+void Session::tell_problem(const std::string& where, const std::string& strategy,
+                           const Turns& turns) {
+    if (options_.every_strategy && !turns.lost) {
+        return note_once(fmt::format("{} was left out: {}", strategy, turns.problem));
+    }
+    const std::string text = fmt::format("{} with {}: {}", where, strategy, turns.problem);
+    if (std::ranges::find(report_.errors, text) == report_.errors.end()) {
+        report_.errors.push_back(text);
+    }
 }
 
 std::int64_t Session::check_result(RondoContestant& contestant, const Case& test) {
@@ -222,6 +243,10 @@ void Session::explain(Row& row, StrategyEntry& entry, const Case& test) {
     row.strategy = explained.strategy;
     row.simulated_us = explained.us;
     row.reason = explained.reason;
+    if (!topology_) return;
+    const auto [bound, added] = bounds_.try_emplace(test.root, 0);
+    if (added) bound->second = bound_of(*topology_, test);
+    if (bound->second > 0) row.bound_us = 1e6 * static_cast<double>(row.size) / bound->second;
 }
 
 void Session::note_once(const std::string& note) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "bench/tool/result.hpp"
 #include "bench/tool/rondo_contestant.hpp"
 #include "bench/tool/turns.hpp"
+#include "topology/graph/topology.hpp"
 
 namespace rondo::bench {
 
@@ -50,6 +53,10 @@ private:
         Strategy strategy;
         std::unique_ptr<RondoContestant> contestant;
     };
+    struct LimitEntry {
+        std::unique_ptr<Contestant> contestant;
+        Spread Half::*place = nullptr;  ///< where its times go
+    };
     struct SavedLog {
         std::string name;
         NcclLog log;
@@ -57,6 +64,7 @@ private:
 
     void make_header();
     void make_contestants();
+    void add_limits();
     void add_peer(const std::string& name);
     void add_log(const std::string& file);
     std::vector<std::uint64_t> message_sizes() const;
@@ -65,6 +73,12 @@ private:
     void measure_rows(const Case& test, const Listener& listener);
     std::vector<Half> measure_half(const Case& test, const Listener& listener,
                                    std::vector<Row>& rows);
+    std::size_t first_peer() const { return strategies_.size() + limits_.size(); }
+    std::vector<Turns> begin_turns(const Case& test, std::vector<Half>& halves,
+                                   const std::function<void(const std::string&)>& progress);
+    void take_times(Half& half, std::size_t strategy, const std::vector<Turns>& turns,
+                    const Case& test);
+    void tell_problem(const std::string& where, const std::string& strategy, const Turns& turns);
     std::int64_t check_result(RondoContestant& contestant, const Case& test);
     void add_log_times(Half& half, const Case& test, bool in_place) const;
     void explain(Row& row, StrategyEntry& entry, const Case& test);
@@ -74,7 +88,9 @@ private:
     Report report_;
     std::unique_ptr<Buffers> buffers_;
     std::vector<StrategyEntry> strategies_;
-    std::vector<std::unique_ptr<Contestant>> limits_;
+    std::vector<LimitEntry> limits_;
+    std::optional<Topology> topology_;
+    std::map<int, double> bounds_;  ///< of each root: bytes per second, see bound_of()
     std::vector<std::unique_ptr<Contestant>> peers_;
     std::vector<std::string> peer_problems_;  ///< of each peer; not empty: it is gone
     std::vector<SavedLog> logs_;

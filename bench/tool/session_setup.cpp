@@ -7,6 +7,7 @@
 
 #include "bench/tool/cuda_check.hpp"
 #include "bench/tool/limits.hpp"
+#include "bench/tool/link_limit.hpp"
 #include "bench/tool/machine.hpp"
 #include "bench/tool/nccl_contestant.hpp"
 #include "bench/tool/peer_process.hpp"
@@ -95,7 +96,7 @@ void Session::make_header() {
     header.environment = own_environment();
     header.virtual_gpus = runtime_is_virtual();
     header.machine = describe_machine();
-    describe_topology(header, options_.topology);
+    topology_ = describe_topology(header, options_.topology);
     for (int rank = 0; rank < options_.ranks(); ++rank) {
         header.devices.push_back(describe_device(rank, rank));
     }
@@ -132,12 +133,19 @@ void Session::make_contestants() {
         strategies_.push_back(
             {strategy, std::make_unique<RondoContestant>(communicator, *buffers_, timing)});
     }
-    if (runtime_is_virtual() && !options_.no_limit) {
-        limits_.push_back(std::make_unique<ReadWriteLoop>(*buffers_));
-        limits_.push_back(std::make_unique<HandWritten>(*buffers_));
-    }
+    if (!options_.no_limit) add_limits();
     for (const std::string& name : options_.against) add_peer(name);
     for (const std::string& file : options_.logs) add_log(file);
+}
+
+void Session::add_limits() {
+    if (runtime_is_virtual() && !options_.limit_by_links) {
+        limits_.push_back({std::make_unique<ReadWriteLoop>(*buffers_), &Half::loop_us});
+        limits_.push_back({std::make_unique<HandWritten>(*buffers_), &Half::hand_written_us});
+    } else {
+        report_.header.limit_of = "link";
+        limits_.push_back({std::make_unique<LinkCopies>(*buffers_), &Half::link_us});
+    }
 }
 
 void Session::add_peer(const std::string& name) {

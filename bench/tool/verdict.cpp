@@ -81,8 +81,8 @@ std::string verdict_of(const Report& report) {
                         fmt::format(" (beside {})", fmt::join(peers, ", ")));
     }
     if (!sizes.empty() && sizes.rbegin()->second.limit_ratio > 0) {
-        parts.push_back(fmt::format("{:.2f} of the memory limit at {}",
-                                    sizes.rbegin()->second.limit_ratio,
+        parts.push_back(fmt::format("{:.2f} of the {} limit at {}",
+                                    sizes.rbegin()->second.limit_ratio, report.header.limit_of,
                                     bytes_text(static_cast<double>(sizes.rbegin()->first))));
     }
     const bool checked = std::ranges::any_of(report.rows, [](const Row& row) {
@@ -102,8 +102,9 @@ std::vector<std::string> missed_demands(const Report& report, const Demands& dem
                 half == (row.in_place ? &*row.in_place : nullptr) ? "in place" : "out of place";
             const std::string where = fmt::format(
                 "{} {}, {}", bytes_text(static_cast<double>(row.size)), row.type, place);
-            if (demands.limit_ratio > 0 && half->limit_us() > 0 &&
-                half->limit_ratio() < demands.limit_ratio) {
+            if (demands.limit_ratio > 0 && half->limit_us() == 0) {
+                missed.push_back(fmt::format("{}: no limit was measured", where));
+            } else if (half->limit_ratio() < demands.limit_ratio) {
                 missed.push_back(fmt::format("{}: {:.2f} of the limit, {:.2f} was asked", where,
                                              half->limit_ratio(), demands.limit_ratio));
             }
@@ -111,10 +112,10 @@ std::vector<std::string> missed_demands(const Report& report, const Demands& dem
                 const auto peer = std::ranges::find(half->peers, name, &PeerTime::name);
                 if (peer == half->peers.end() || peer->us.median == 0) {
                     missed.push_back(fmt::format("{}: there is no time of {}", where, name));
-                } else if (peer->us.median < ratio * half->us.median) {
+                } else if (const double speedup = speedup_over(*peer, report, row, *half);
+                           speedup < ratio) {
                     missed.push_back(fmt::format("{}: {:.2f} times as fast as {}, {:.2f} was asked",
-                                                 where, peer->us.median / half->us.median, name,
-                                                 ratio));
+                                                 where, speedup, name, ratio));
                 }
             }
         }

@@ -5,6 +5,7 @@
 
 #include "kernels/convert.hpp"
 #include "kernels/elements.hpp"
+#include "kernels/host/float8_sums.hpp"
 #include "kernels/host/vectors.hpp"
 
 namespace rondo::kernels::RONDO_ISA {
@@ -241,6 +242,14 @@ using NarrowCodec = std::conditional_t<
     type == ElementType::f16, HalfCodec,
     std::conditional_t<type == ElementType::bf16, BfloatCodec, Float8Codec<type>>>;
 template <ElementType type>
-using CodecOf = std::conditional_t<is_narrow<type>, NarrowCodec<type>, PlainCodec<PlainType<type>>>;
+using AnyCodec =
+    std::conditional_t<is_narrow<type>, NarrowCodec<type>, PlainCodec<PlainType<type>>>;
+
+template <ElementType type, ReduceOp op>
+inline constexpr bool sums_float8 = op == ReduceOp::sum &&
+                                    (type == ElementType::f8e4m3 || type == ElementType::f8e5m2);
+template <ElementType type, ReduceOp op>
+using CodecOf =
+    std::conditional_t<sums_float8<type, op>, Float8SumCodec<type, AnyCodec<type>>, AnyCodec<type>>;
 
 }  // namespace rondo::kernels::RONDO_ISA

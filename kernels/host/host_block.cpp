@@ -91,9 +91,8 @@ bool HostBlock::wait_slowly(const FlagWait& wait, const WaitLimits& limits) cons
     return false;
 }
 
-Stores HostBlock::choose_stores(const ReduceStep& step, std::size_t element_bytes,
-                                std::size_t blocks) {
-    if (step.count * element_bytes * step.destination_count * blocks < streaming_threshold) {
+Stores HostBlock::choose_stores(const ReduceStep& step, std::size_t element_bytes) {
+    if (step.count * element_bytes < streaming_threshold && step.result_bytes < large_results) {
         return Stores::cached;
     }
     for (std::uint32_t d = 0; d < step.destination_count; ++d) {

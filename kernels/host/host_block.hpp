@@ -28,9 +28,9 @@ public:
     void reduce(const ReduceStep& step) const {
         constexpr std::size_t column = fold_column(op);
         loops_.reduce[static_cast<std::size_t>(type)][column](
-            step, choose_stores(step, element_bytes<type>, count()));
+            step, choose_stores(step, element_bytes<type>));
     }
-    void copy(const ReduceStep& step) const { loops_.copy(step, choose_stores(step, 1, count())); }
+    void copy(const ReduceStep& step) const { loops_.copy(step, choose_stores(step, 1)); }
 
     /// After everything that the block did before.
     void signal(std::uint32_t* flag, std::uint32_t value) const {
@@ -68,13 +68,13 @@ public:
         }
     }
 
-    /// What is so large that nobody finds it in a cache later goes past it, unless it replaces a
-    /// source, which is in the cache already, or destinations lie at different alignments. All that
-    /// the launch writes counts, if its blocks do steps of this size. See docs/kernels.md for the
+    /// Results so large that nobody finds them in a cache later go past it, unless they replace a
+    /// source, which is in the cache already, or lie at different alignments. A step is large by
+    /// itself, or because all results of its call together are. See docs/kernels.md for the
     /// measurement.
     static constexpr std::size_t streaming_threshold = std::size_t{8} << 20;
-    static Stores choose_stores(const ReduceStep& step, std::size_t element_bytes,
-                                std::size_t blocks = 1);
+    static constexpr std::size_t large_results = std::size_t{16} << 20;
+    static Stores choose_stores(const ReduceStep& step, std::size_t element_bytes);
 
 private:
     bool wait_slowly(const FlagWait& wait, const WaitLimits& limits) const;

@@ -12,6 +12,8 @@ namespace {
 /// reaches.
 template <class Codec, ReduceOp op>
 void run_loop(const ReduceStep& step, Stores stores) {
+    [[maybe_unused]] const std::conditional_t<HasCarefulCodec<Codec>, SubnormalsCount, bool>
+        guard{};
     const bool can_align =
         reinterpret_cast<std::uintptr_t>(step.destinations[0]) % Codec::element_bytes == 0;
     const VectorLanes lanes{.streaming = stores == Stores::streaming && can_align};
@@ -24,7 +26,7 @@ void run_loop(const ReduceStep& step, Stores stores) {
 struct MakeLoop {
     template <ElementType type, ReduceOp op>
     constexpr HostLoop operator()() const {
-        return &run_loop<CodecOf<type>, op>;
+        return &run_loop<CodecOf<type, op>, op>;
     }
 };
 

@@ -63,6 +63,28 @@ TEST(BenchOperations, HaveNcclTestsCountsAndFactors) {
     EXPECT_DOUBLE_EQ(least_traffic(all_gather, 8, 10, true).total(), 80);
 }
 
+TEST(BenchOperations, MoveTheLeastOverLinks) {
+    const auto sums = [](Operation operation, int ranks, int root) {
+        std::vector<std::uint64_t> in(4), out(4);
+        for (const LinkTransfer& transfer : least_transfers(operation, ranks, root, 400)) {
+            EXPECT_NE(transfer.from, transfer.to);
+            out[static_cast<std::size_t>(transfer.from)] += transfer.bytes;
+            in[static_cast<std::size_t>(transfer.to)] += transfer.bytes;
+        }
+        out.insert(out.end(), in.begin(), in.end());
+        return out;  // sent by each rank, then received
+    };
+    using enum Operation;
+    EXPECT_THAT(sums(all_reduce, 4, 0), ElementsAre(600, 600, 600, 600, 600, 600, 600, 600));
+    EXPECT_THAT(sums(all_gather, 4, 0), ElementsAre(300, 300, 300, 300, 300, 300, 300, 300));
+    EXPECT_THAT(sums(broadcast, 4, 1), ElementsAre(0, 400, 400, 400, 400, 0, 400, 400));
+    EXPECT_THAT(sums(reduce, 4, 1), ElementsAre(400, 0, 400, 400, 0, 400, 400, 400));
+    EXPECT_THAT(sums(gather, 4, 2), ElementsAre(100, 100, 0, 100, 0, 0, 300, 0));
+    EXPECT_THAT(sums(sendrecv, 2, 0), ElementsAre(400, 400, 0, 0, 400, 400, 0, 0));
+    EXPECT_THAT(least_transfers(all_reduce, 1, 0, 400), IsEmpty());
+    EXPECT_THAT(least_transfers(sendrecv, 1, 0, 400), IsEmpty());
+}
+
 TEST(BenchStatistics, MedianQuartilesAndPercentiles) {
     EXPECT_EQ(spread_of({}).median, 0);
     const Spread spread = spread_of({5, 1, 4, 2, 3});
@@ -234,6 +256,9 @@ TEST(BenchDemands, NameEveryRowThatMissesThem) {
         << "the half without a time";
     EXPECT_EQ(missed_demands(report, {.speedups = {{"openmpi", 3}}}).size(), 8u);
     EXPECT_EQ(missed_demands(report, {.speedups = {{"mpich", 1}}}).size(), 8u);
+    EXPECT_THAT(missed_demands(report, {.speedups = {{"log:real", 2}}}), IsEmpty())
+        << "a log is set against the simulated time";
+    EXPECT_EQ(missed_demands(report, {.speedups = {{"log:real", 2.1}}}).size(), 8u);
 }
 
 }  // namespace

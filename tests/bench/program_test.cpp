@@ -129,7 +129,8 @@ TEST_F(BenchProgram, WrongUsageHasItsOwnExitCode) {
           "all_reduce -d real", "all_reduce -g 2 -r 2", "all_reduce --strategy pigeon",
           "all_reduce -g 2 --against pigeons", "all_reduce --min-speedup 5", "all_reduce -D 1",
           "all_reduce -G 1 -t 2", "all_reduce --against-log /no/such/file",
-          "all_reduce -g 4 --topology 2"}) {
+          "all_reduce -g 4 --topology 2", "all_reduce -g 2 --topology no_such_machine",
+          "sendrecv -g 1", "batch_reduce -t 2", "batch_reduce -g 2 -G 1"}) {
         SCOPED_TRACE(arguments);
         const BenchResult result = bench(arguments);
         EXPECT_EQ(result.code, 2) << result.out;
@@ -161,11 +162,34 @@ TEST_F(BenchProgram, StrategiesAndTheirReasonsAreShown) {
                 HasSubstr("tree(3)"));
 }
 
+TEST_F(BenchProgram, OfAllStrategiesThoseThatDoNotApplyAreLeftOut) {
+    const BenchResult all = bench("gather -g 4 -b 1K -e 1K --strategy all --no-limit");
+    EXPECT_EQ(all.code, 0) << all.out << all.error;
+    EXPECT_THAT(all.out, HasSubstr("note: tree(2) was left out: tree(2) does not apply to gather"));
+    EXPECT_THAT(read_foreign_text(all.out).rows, Not(IsEmpty()));
+    EXPECT_EQ(bench("gather -g 4 -b 1K -e 1K --strategy tree:2 --no-limit").code, 1)
+        << "it was asked for by name";
+}
+
+TEST_F(BenchProgram, OnGpusTheLimitIsWhatTheLinksCarry) {
+    const BenchResult result =
+        bench("all_reduce -g 8 -b 1M -e 1M --limit-by-links --topology dgx1_v100 -J run.json");
+    EXPECT_EQ(result.code, 0) << result.out << result.error;
+    EXPECT_THAT(result.out, HasSubstr("of the link limit at 1 MiB"));
+    const auto row = json("run.json").at("results")[0].at("rondo");
+    EXPECT_EQ(row.at("in_place").at("limit_us"),
+              row.at("in_place").at("link_copies").at("median_us"));
+    EXPECT_GT(row.at("topology_bound_us"), 0);
+    EXPECT_LE(row.at("topology_bound_us"), row.at("simulated_us")) << "a bound";
+}
+
 TEST_F(BenchProgram, DemandsChangeTheExitCode) {
     EXPECT_EQ(bench("all_reduce -g 2 -b 64K -e 64K --min-limit-ratio 0.0001").code, 0);
     const BenchResult slow = bench("all_reduce -g 2 -b 64K -e 64K --min-limit-ratio 100");
     EXPECT_EQ(slow.code, 3);
     EXPECT_THAT(slow.out, HasSubstr("too slow: 64 KiB float, out of place"));
+    EXPECT_EQ(bench("all_reduce -g 2 -b 64K -e 64K --no-limit --min-limit-ratio 0.1").code, 3)
+        << "what was not measured was not reached";
     EXPECT_EQ(run("NCCL_TESTS_MIN_BW=1e9 '" RONDO_BENCH
                   "' all_reduce -g 2 -b 1K -e 1K --gpu virtual --no-limit --rounds 1")
                   .code,

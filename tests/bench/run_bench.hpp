@@ -40,7 +40,8 @@ protected:
                    " --gpu virtual --rounds 2 --round-time 0 -n 2");
     }
     BenchResult run(const std::string& command) const {
-        const std::string whole = "cd '" + folder_.path().string() + "' && " + command + " > out 2> error";
+        const std::string whole =
+            "cd '" + folder_.path().string() + "' && " + command + " > out 2> error";
         const int status = std::system(whole.c_str());
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, file_contents(file("out")),
                 file_contents(file("error"))};

@@ -2,8 +2,8 @@
 // abort, and what they leave behind.
 #include <gmock/gmock.h>
 
+#include "kernels/step_program.hpp"
 #include "tests/kernels/launch_fixture.hpp"
-#include "tests/kernels/step_program.hpp"
 
 namespace rondo::test {
 namespace {
@@ -20,8 +20,8 @@ protected:
         StepProgram::connect(programs_, first_call);
     }
     void enter(std::size_t rank, std::uint64_t timeout_ns) {
-        programs_[rank].enter(static_cast<std::uint32_t>(rank),
-                              static_cast<std::uint32_t>(ranks()), streams_[rank], timeout_ns);
+        programs_[rank].enter(static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks()),
+                              streams_[rank], timeout_ns);
     }
     void enter_all(int times) {
         for (int i = 0; i < times; ++i) {

@@ -6,8 +6,8 @@
 #include <cuda_runtime_api.h>
 
 #include "cuda/check.hpp"
+#include "kernels/step_program.hpp"
 #include "tests/kernels/conformance.hpp"
-#include "tests/kernels/step_program.hpp"
 
 namespace rondo::test {
 namespace {
@@ -53,7 +53,8 @@ private:
         for (std::uint32_t d = 0; d < step.destination_count; ++d) {
             parts[d].output = static_cast<std::byte*>(step.destinations[d]) + offset;
         }
-        program_.reduce(type, op, parts, step, stream_, next_launch());
+        program_.prepare(type, op, parts, step, next_launch());
+        program_.launch(stream_);
         stream_.synchronize();
     }
 

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 
 #include "cuda/device_guard.hpp"
+#include "kernels/step_program.hpp"
 #include "rondo/cuda_error.hpp"
 #include "tests/kernels/launch_fixture.hpp"
-#include "tests/kernels/step_program.hpp"
 
 namespace rondo::test {
 namespace {
@@ -35,9 +35,9 @@ TEST_F(ReduceLaunch, SumsTheMemoryOfAllPeersIntoAllPeers) {
     }
     const auto all = static_cast<std::uint32_t>(ranks());
     StepProgram program(devices_[0]);
-    program.reduce(ElementType::f32, ReduceOp::sum, parts,
-                   {.source_count = all, .destination_count = all, .count = count}, streams_[0],
-                   {.blocks = 4});
+    program.prepare(ElementType::f32, ReduceOp::sum, parts,
+                    {.source_count = all, .destination_count = all, .count = count}, {.blocks = 4});
+    program.launch(streams_[0]);
     streams_[0].synchronize();
     for (std::size_t rank = 0; rank < ranks(); ++rank) {
         EXPECT_EQ(read(streams_[rank], outputs[rank]), expected) << "rank " << rank;
@@ -83,11 +83,12 @@ TEST_F(ReduceLaunch, SegmentsAreReducedAsIfTheyLayBehindEachOther) {
         parts.push_back({.segments = tensors.back().segments.device_span().data()});
     }
     StepProgram program(devices_[0]);
-    program.reduce(ElementType::i32, ReduceOp::sum, parts,
-                   {.source_count = 3,
-                    .destination_count = 1,
-                    .count = std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0})},
-                   streams_[0], {.blocks = 5});
+    program.prepare(ElementType::i32, ReduceOp::sum, parts,
+                    {.source_count = 3,
+                     .destination_count = 1,
+                     .count = std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0})},
+                    {.blocks = 5});
+    program.launch(streams_[0]);
     streams_[0].synchronize();
     for (std::size_t segment = 0; segment < lengths.size(); ++segment) {
         const auto seen = read(streams_[0], tensors[0].outputs[segment]);
@@ -103,9 +104,9 @@ TEST_F(ReduceLaunch, MoreBlocksThanElements) {
     const DeviceBuffer<std::uint8_t> input(devices_[0], 3), output(devices_[0], 3);
     write(streams_[0], input, {1, 2, 3});
     StepProgram program(devices_[0]);
-    program.reduce(ElementType::u8, ReduceOp::max, {{input.data(), output.data()}},
-                   {.source_count = 1, .destination_count = 1, .count = 3}, streams_[0],
-                   {.blocks = 32});
+    program.prepare(ElementType::u8, ReduceOp::max, {{input.data(), output.data()}},
+                    {.source_count = 1, .destination_count = 1, .count = 3}, {.blocks = 32});
+    for (int i = 0; i < 3; ++i) program.launch(streams_[0]);
     EXPECT_THAT(read(streams_[0], output), ElementsAre(1, 2, 3));
 }
 

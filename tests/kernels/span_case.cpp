@@ -135,10 +135,9 @@ void run_case(Executor& executor, const SpanCase& c, Random& random) {
     const bool copies = executor.copies_single_sources() && c.sources == 1 &&
                         memory.step.divisor == 0 && c.op != ReduceOp::premul_sum;
     const std::vector<std::byte> expected =
-        copies ? std::vector<std::byte>(
-                     sources_before[0].begin() +
-                         static_cast<std::ptrdiff_t>(c.first * size_of(c.type)),
-                     sources_before[0].end())
+        copies ? std::vector<std::byte>(sources_before[0].begin() +
+                                            static_cast<std::ptrdiff_t>(c.first * size_of(c.type)),
+                                        sources_before[0].end())
                : expected_result(c.type, c.op, memory.step);
     executor.reduce(c.type, c.op, memory.step);
     for (std::uint32_t d = 0; d < c.destinations; ++d) {

@@ -1,6 +1,6 @@
 // The conformance suite on blocks of real threads, which take the paths of the GPU.
-#include "kernels/steps.hpp"
 #include "kernels/folds.hpp"
+#include "kernels/steps.hpp"
 #include "kernels/thread_block.hpp"
 #include "tests/kernels/conformance.hpp"
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "kernels/host/host_block.hpp"
+#include "kernels/step_program.hpp"
 #include "tests/kernels/launch_fixture.hpp"
-#include "tests/kernels/step_program.hpp"
 #include "vgpu/control.hpp"
 
 namespace rondo::test {
@@ -37,8 +37,9 @@ protected:
                            std::uint64_t count) {
         const Stream stream(device);
         StepProgram program(device);
-        program.reduce(ElementType::f32, ReduceOp::sum, {{source, destination}},
-                       {.source_count = 1, .destination_count = 1, .count = count}, stream, {});
+        program.prepare(ElementType::f32, ReduceOp::sum, {{source, destination}},
+                        {.source_count = 1, .destination_count = 1, .count = count}, {});
+        program.launch(stream);
         return cudaStreamSynchronize(stream.get());
     }
 };
@@ -108,18 +109,19 @@ TEST(HostBlockStores, OnlyLargeResultsThatLieAlikeAndReplaceNoSourceGoPastTheCac
                     .destinations = destinations,
                     .source_count = 2,
                     .destination_count = 2};
-    step.count = HostBlock::streaming_threshold / 8 - 1;
-    EXPECT_EQ(HostBlock::choose_stores(step, 4, 1), Stores::cached);
-    step.count = HostBlock::streaming_threshold / 8;
-    EXPECT_EQ(HostBlock::choose_stores(step, 4, 1), Stores::streaming);
-    step.count /= 8;
-    EXPECT_EQ(HostBlock::choose_stores(step, 4, 7), Stores::cached);
-    EXPECT_EQ(HostBlock::choose_stores(step, 4, 8), Stores::streaming);
-    step.count *= 8;
+    step.count = HostBlock::streaming_threshold / 4 - 1;
+    EXPECT_EQ(HostBlock::choose_stores(step, 4), Stores::cached);
+    step.count = HostBlock::streaming_threshold / 4;
+    EXPECT_EQ(HostBlock::choose_stores(step, 4), Stores::streaming);
+    step.count = 1000;
+    step.result_bytes = HostBlock::large_results - 1;
+    EXPECT_EQ(HostBlock::choose_stores(step, 4), Stores::cached);
+    step.result_bytes = HostBlock::large_results;
+    EXPECT_EQ(HostBlock::choose_stores(step, 4), Stores::streaming) << "a piece of a large call";
     destinations[1] = memory + 196;
-    EXPECT_EQ(HostBlock::choose_stores(step, 4, 1), Stores::cached);
+    EXPECT_EQ(HostBlock::choose_stores(step, 4), Stores::cached);
     destinations[1] = memory + 64;
-    EXPECT_EQ(HostBlock::choose_stores(step, 4, 1), Stores::cached);
+    EXPECT_EQ(HostBlock::choose_stores(step, 4), Stores::cached);
 }
 
 }  // namespace

@@ -38,9 +38,7 @@ inline Files bridge_files(int numa = 0) {
 /// with a fresh vgpu.
 class DetectTest : public ::testing::Test {
 protected:
-    DetectTest() {
-        setenv("FAKE_NVML_FILE", (root_ / "nvml").c_str(), 1);
-    }
+    DetectTest() { setenv("FAKE_NVML_FILE", (root_ / "nvml").c_str(), 1); }
     ~DetectTest() override { vgpu::reset(); }
 
     void use_vgpu(const std::string& topology) {
