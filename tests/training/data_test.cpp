@@ -31,6 +31,32 @@ TEST(Csv, NumbersAndClasses) {
     EXPECT_EQ(read_csv("1,10\n1,9\n").class_names, (std::vector<std::string>{"9", "10"}));
 }
 
+/// What a file means when nobody says it.
+TEST(Csv, GuessesAsPeopleDo) {
+    const auto column = [](std::size_t samples, auto target) {
+        std::string text = "x,y\n";
+        for (std::size_t i = 0; i < samples; ++i) {
+            text += std::to_string(i) + "," + std::to_string(target(i)) + "\n";
+        }
+        return read_csv(text).class_count();
+    };
+    // Few whole numbers are classes, many are numbers: 214 of 442 in the well-known diabetes data.
+    EXPECT_EQ(column(150, [](std::size_t i) { return i % 3; }), 3u);
+    EXPECT_EQ(column(442, [](std::size_t i) { return 25 + i % 214; }), 0u);
+    EXPECT_EQ(column(1000, [](std::size_t i) { return i % 100; }), 100u);
+    EXPECT_EQ(column(1000, [](std::size_t i) { return i % 101; }), 0u);
+    EXPECT_EQ(column(40, [](std::size_t i) { return i % 2 == 0 ? -1 : 1; }), 2u);
+    // One number in several spellings is one class.
+    const Table same = read_csv("5,1\n6,1.0\n7,0\n");
+    EXPECT_EQ(same.class_names, (std::vector<std::string>{"0", "1"}));
+    EXPECT_EQ(same.sample(0).targets[0], same.sample(1).targets[0]);
+    // A header of numbers with a name for the target only.
+    const Table numbered = read_csv("0,1,target\n5,6,1\n7,8,0\n");
+    EXPECT_EQ(numbered.size(), 2u);
+    EXPECT_EQ(numbered.feature_names, (std::vector<std::string>{"0", "1"}));
+    EXPECT_EQ(read_csv("5,6,a\n7,8,b\n").size(), 2u);
+}
+
 TEST(Csv, OptionsQuotesAndLineEnds) {
     const Table first =
         read_csv("kind,x\r\n\"a \"\"b\"\", c\",1\r\n\r\nd,2\r\n", {.target = "kind"});
@@ -67,8 +93,13 @@ TEST(Csv, EveryBadTextSaysWhere) {
         {"\"1\"2,3\n", {"line 1", "behind a closing quote"}},
         {"1,2\n", {"no target column 'y'"}, {.target = "y"}},
         {"1,2\n", {"no target column '2'"}, {.target = "2"}},
-        {"x,y\n1,\n", {"empty class"}, {.task = CsvTask::classification}},
-        {"1,a\n1,2\n", {"line 1, column 1: 'a'"}, {.task = CsvTask::regression}}};
+        {"x,y\n1,\n", {"line 2, column 1: '' is no class"}, {.task = CsvTask::classification}},
+        {"1,0\n2,1\n3,NaN\n", {"line 3, column 1: 'NaN'"}},
+        {"1,0\n2,1\n3,\n", {"line 3, column 1"}},
+        {"1,0.5\n2,1.5\n3,nan\n", {"line 3, column 1: 'nan'"}},
+        {"1,0.5\n2,1.5\n3,cat\n", {"line 3, column 1: 'cat'"}},
+        {"1,2,0,\n3,4,1,\n", {"line 1, column 3"}},
+        {"1,a\n1,2\n1,b\n", {"line 1, column 1: 'a'"}, {.task = CsvTask::regression}}};
     for (const Row& bad : table) {
         SCOPED_TRACE(bad.text);
         expect_words(error_of<InvalidArgument>([&] { read_csv(bad.text, bad.options); }),

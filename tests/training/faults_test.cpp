@@ -94,7 +94,7 @@ TEST(Faults, AStoppedKernelIsATimeoutThatNamesTheRank) {
 #endif
     const Table data = synthetic::digits(64, 0.3f, 1);
     const Graph graph = dense_network(std::vector<std::uint32_t>{12}, 10);
-    for (const std::uint64_t nth : {0u, 2u, 7u}) {
+    for (const std::uint64_t nth : {0u, 7u}) {
         vgpu::reset();
         TrainingOptions options{.epochs = 20, .batch_size = 16, .timeout = 500ms};
         options.on_progress = [&](const Progress& progress) {
@@ -140,6 +140,81 @@ TEST(Options, EveryBadOneIsNamed) {
                      train(Failing(1), ModelParallel{.partitions = {{{"a"}, 0}}}, data);
                  }),
                  {"model_parallel"});
+}
+
+/// A source of the user's own that says one thing and yields another.
+class Liar : public DataSource {
+public:
+    std::size_t size() const override { return 4; }
+    std::size_t feature_count() const override { return 2; }
+    std::size_t target_count() const override { return 1; }
+    std::size_t class_count() const override { return 3; }
+    Sample sample(std::size_t) const override { return {features, targets}; }
+
+    std::vector<float> features = {1, 2};
+    std::vector<float> targets = {0};
+};
+
+TEST(Options, DataThatIsNotWhatItSays) {
+    const Graph graph = dense_network(std::vector<std::uint32_t>{4}, 3);
+    Liar liar;
+    const auto error = [&] {
+        return error_of<InvalidArgument>([&] { train(graph, DataParallel{2}, liar); });
+    };
+    train(graph, DataParallel{2}, liar);
+    liar.features = {1, 2, 3};
+    expect_words(error(), {"sample ", "3 features", "says 2"});
+    liar.features = {1, 2};
+    for (const float target : {3.0f, -1.0f, std::nanf("")}) {
+        liar.targets = {target};
+        expect_words(error(), {"is of class", "0 to 2"});
+    }
+    liar.targets = {};
+    expect_words(error(), {"0 targets"});
+    // Validation data with a class that the training data has not.
+    const Table data = synthetic::digits(20, 0.3f, 1), more(64, 1, 11);
+    expect_words(error_of<InvalidArgument>([&] {
+                     train(dense_network(std::vector<std::uint32_t>{4}, 10), Local{}, data,
+                           {.validation = &more});
+                 }),
+                 {"validation"});
+}
+
+/// What fails between epochs is not a worker's fault.
+TEST(Options, CallbacksAndFilesFailAsThemselves) {
+    const Table data = synthetic::digits(20, 0.3f, 1);
+    const Graph graph = dense_network(std::vector<std::uint32_t>{4}, 10);
+    for (const TrainingStrategy& strategy : std::vector<TrainingStrategy>{
+             Local{}, DataParallel{2}, Federated{2, 2}, PopulationBased{2, 2}}) {
+        TrainingOptions options{.epochs = 3};
+        options.on_progress = [](const Progress&) -> bool { throw std::logic_error("mine"); };
+        EXPECT_EQ(error_of<std::logic_error>([&] { train(graph, strategy, data, options); }),
+                  "mine");
+        bool began = false;
+        options.on_progress = [&](const Progress&) { return began = true; };
+        options.checkpoint = "/no/such/folder/run";
+        expect_words(error_of<Error>([&] { train(graph, strategy, data, options); }),
+                     {"/no/such/folder/run"});
+        EXPECT_FALSE(began);
+    }
+}
+
+TEST(Options, NoEpochsGiveTheStart) {
+    const Table data = synthetic::digits(20, 0.3f, 1);
+    const Graph graph = dense_network(std::vector<std::uint32_t>{4}, 10);
+    const TrainingReport report = train(graph, DataParallel{2}, data, {.epochs = 0});
+    EXPECT_EQ(report.parameters, initial_parameters(graph, data, 0));
+    EXPECT_EQ(report.steps, 0u);
+}
+
+TEST(Options, ALossThatIsLostIsNoted) {
+    const Table data = synthetic::digits(20, 0.3f, 1);
+    const Graph graph =
+        dense_network(std::vector<std::uint32_t>{4}, 10, Loss::cross_entropy, Operation::relu);
+    const TrainingReport report =
+        train(graph, Local{}, data, {.epochs = 9, .batch_size = 5, .optimizer = Sgd{1e30}});
+    ASSERT_EQ(report.notes.size(), 1u);
+    expect_words(report.notes[0], {"not finite since round", "learning rate"});
 }
 
 TEST(Graph, EveryBadNodeIsNamed) {

@@ -2,10 +2,11 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <mutex>
+#include <random>
 
 #include "rondo/training/train.hpp"
 #include "samples/synthetic_data.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/training/support.hpp"
 #include "training/federated/aggregate.hpp"
 #include "training/federated/selection.hpp"
@@ -108,54 +109,106 @@ TEST(FederatedTraining, OneLocalStepOfAllClientsIsDataParallel) {
                                   .shuffle = false,
                                   .federated = {.local_steps = 1}})
                                .parameters;
-    double worst = 0, scale = 0;
-    for (std::size_t i = 0; i < parallel.size(); ++i) {
-        worst = std::max(worst, std::abs(static_cast<double>(parallel[i]) - federated[i]));
-        scale = std::max(scale, std::abs(static_cast<double>(parallel[i])));
-    }
-    EXPECT_LT(worst / scale, 1e-6);
+    EXPECT_LT(distance(parallel, federated), 1e-6);
 }
 
+/// What a lying client sends instead of its model.
 struct Attack {
     std::string name;
-    float value;
+    std::vector<float> values;  ///< liars take them by turns
 };
 
-double accuracy_under(const Attack& attack, const FederatedAggregation& aggregation,
-                      std::size_t liars) {
-    const Table data = synthetic::digits(1100, 0.2f, 6), check = synthetic::digits(200, 0.2f, 7);
-    TrainingOptions options{.batch_size = 20, .optimizer = Sgd{0.1, 0.9}, .validation = &check};
-    options.federated.local_epochs = 2;
-    options.federated.on_update = [&](std::uint64_t, std::size_t client, std::span<float> update) {
-        if (client < liars) std::ranges::fill(update, attack.value);
-    };
-    const TrainingReport report = train(
-        dense_network(std::vector<std::uint32_t>{32}, 10),
-        Federated{.num_clients = 11, .rounds = 12, .aggregation = aggregation}, data, options);
-    return report.validation->accuracy;
+const std::vector<Attack>& attacks() {
+    static const float nan = std::numeric_limits<float>::quiet_NaN();
+    static const std::vector<Attack> all{
+        {"1e6", {1e6f}}, {"NaN", {nan}}, {"all kinds", {-1e6f, nan, 1e6f, -INFINITY, INFINITY}}};
+    return all;
 }
 
-/// 11 clients. FedMedian stands 5 liars, FedTrimmedAvg(0.3) int(0.3 * 11) = 3, Krum and MultiKrum
-/// those that they are told of, here 3.
+/// Clients in the middle of the list: who forgets to sort takes them for the median.
+bool lies(std::size_t client, std::size_t clients, std::size_t liars) {
+    const std::size_t first = (clients - liars) / 2;
+    return client >= first && client < first + liars;
+}
+
+/// n clients of which the stated number lie: what comes out lies between the honest values, and for
+/// Krum it is one of them. With FedAvg one liar is enough.
+TEST(Aggregation, WhatLiarsSendDoesNotComeThrough) {
+    std::mt19937 random(4);
+    for (const Attack& attack : attacks()) {
+        for (const std::size_t n : {3u, 4u, 5u, 7u, 10u, 11u}) {
+            SCOPED_TRACE(attack.name + ", " + std::to_string(n) + " clients");
+            const auto result = [&](const FederatedAggregation& aggregation, std::size_t liars) {
+                std::vector<ClientUpdate> updates;
+                for (std::size_t c = 0; c < n; ++c) {
+                    updates.push_back({c, std::vector<float>(6), 1 + random() % 9});
+                    for (std::size_t i = 0; i < 6; ++i) {
+                        updates[c].parameters[i] = lies(c, n, liars)
+                                                       ? attack.values[c % attack.values.size()]
+                                                       : static_cast<float>(random() % 1000) / 1000;
+                    }
+                }
+                return ServerAggregator(aggregation).aggregate(std::vector<float>(6), updates);
+            };
+            const auto honest = [](const std::vector<float>& values) {
+                return std::ranges::all_of(values, [](float v) { return v >= 0 && v < 1; });
+            };
+            EXPECT_TRUE(honest(result(FedAvg{}, 0)));
+            EXPECT_FALSE(honest(result(FedAvg{}, 1)));
+            EXPECT_TRUE(honest(result(FedMedian{}, (n - 1) / 2)));
+            for (const double beta : {0.1, 0.2, 0.34, 0.49}) {
+                const auto stated = static_cast<std::size_t>(beta * static_cast<double>(n));
+                EXPECT_TRUE(honest(result(FedTrimmedAvg{beta}, stated))) << beta;
+            }
+            for (std::uint32_t f = 0; 2 * f + 3 <= n; ++f) {
+                EXPECT_TRUE(honest(result(Krum{f}, f))) << f;
+                EXPECT_TRUE(honest(result(MultiKrum{f}, f))) << f;
+            }
+        }
+    }
+}
+
+/// Eleven clients, of which some lie in every round. The share of unseen digits that is right.
+double accuracy_under(const Attack& attack, const FederatedAggregation& aggregation,
+                      std::size_t liars) {
+    const Table data = synthetic::digits(sanitized ? 110 : 770, 0.1f, 6);
+    const Table check = synthetic::digits(200, 0.1f, 7);
+    TrainingOptions options{.batch_size = 20, .optimizer = Sgd{0.1, 0.9}, .validation = &check};
+    options.federated.local_epochs = sanitized ? 1 : 5;
+    options.federated.on_update = [&](std::uint64_t, std::size_t client, std::span<float> update) {
+        if (!lies(client, 11, liars)) return;
+        std::ranges::fill(update, attack.values[client % attack.values.size()]);
+    };
+    const Federated strategy{
+        .num_clients = 11, .rounds = sanitized ? 2u : 8u, .aggregation = aggregation};
+    const Graph graph = dense_network(std::vector<std::uint32_t>{32}, 10);
+    return train(graph, strategy, data, options).validation->accuracy;
+}
+
+/// FedMedian stands 5 liars of 11, FedTrimmedAvg(0.3) int(0.3 * 11) = 3, Krum and MultiKrum those
+/// that they are told of, here 4, the most that 11 clients allow. Without liars FedAvg has 95 %.
 TEST(FederatedTraining, RobustAggregationSurvivesLiesWhereFedAvgDoesNot) {
-    for (const Attack& attack :
-         {Attack{"1e6", 1e6f}, Attack{"NaN", std::numeric_limits<float>::quiet_NaN()}}) {
+    const double good = sanitized ? 0 : 0.9;
+    EXPECT_GE(accuracy_under({"none", {}}, FedAvg{}, 0), sanitized ? 0 : 0.95);
+    for (const Attack& attack : {attacks()[0], attacks()[1]}) {
         SCOPED_TRACE(attack.name);
         EXPECT_LT(accuracy_under(attack, FedAvg{}, 1), 0.3);
-        EXPECT_GT(accuracy_under(attack, FedMedian{}, 5), 0.7);
-        EXPECT_GT(accuracy_under(attack, FedTrimmedAvg{0.3}, 3), 0.8);
-        EXPECT_LT(accuracy_under(attack, FedTrimmedAvg{0.3}, 4), 0.3);
-        EXPECT_GT(accuracy_under(attack, Krum{3}, 3), 0.7);
-        EXPECT_GT(accuracy_under(attack, MultiKrum{3}, 3), 0.8);
+        EXPECT_GE(accuracy_under(attack, FedMedian{}, 5), good);
+        EXPECT_GE(accuracy_under(attack, FedTrimmedAvg{0.3}, 3), good);
+        EXPECT_GE(accuracy_under(attack, Krum{4}, 4), good);
+        EXPECT_GE(accuracy_under(attack, MultiKrum{4}, 4), good);
     }
+    // One more than stated is too much.
+    EXPECT_LT(accuracy_under(attacks()[0], FedTrimmedAvg{0.3}, 4), 0.3);
+    EXPECT_LT(accuracy_under(attacks()[0], FedMedian{}, 6), 0.3);
 }
 
 TEST(FederatedTraining, EveryAggregationLearns) {
-    const Attack none{"none", 0};
-    for (const FederatedAggregation& aggregation : std::vector<FederatedAggregation>{
-             FedAvg{}, FedProx{0.05}, FedMedian{}, FedTrimmedAvg{}, Krum{2}, MultiKrum{2},
-             FedAvgM{1.0, 0.5}, FedAdam{.eta = 0.03}}) {
-        EXPECT_GT(accuracy_under(none, aggregation, 0), 0.7) << aggregation.index();
+    for (const FederatedAggregation& aggregation :
+         std::vector<FederatedAggregation>{FedProx{0.05}, FedMedian{}, FedTrimmedAvg{}, Krum{2},
+                                           MultiKrum{2}, FedAvgM{1.0, 0.5}, FedAdam{.eta = 0.03}}) {
+        EXPECT_GE(accuracy_under({"none", {}}, aggregation, 0), sanitized ? 0 : 0.9)
+            << aggregation.index();
     }
 }
 
@@ -194,6 +247,38 @@ TEST(FederatedTraining, FailedClientsAreDroppedAndCounted) {
     ASSERT_EQ(report.notes.size(), 1u);
     expect_words(report.notes[0], {"round 2", "no client"});
     EXPECT_EQ(report.rounds, 3u);
+    // A run that goes on has not forgotten them.
+    const rondo::testing::TemporaryFolder folder;
+    options.checkpoint = folder.file("run");
+    train(graph, Federated{.num_clients = 4, .rounds = 2}, data, options);
+    options.resume = options.checkpoint;
+    const TrainingReport rest =
+        train(graph, Federated{.num_clients = 4, .rounds = 3}, data, options);
+    EXPECT_EQ(rest.parameters, report.parameters);
+    EXPECT_EQ(rest.notes, report.notes);
+    ASSERT_EQ(rest.client_failures.size(), report.client_failures.size());
+    EXPECT_EQ(rest.client_failures[0].reason, "the line is dead");
+}
+
+/// Whoever watches or changes updates needs no lock, and sees them in order.
+TEST(FederatedTraining, UpdatesAreShownClientByClient) {
+    const Table data = synthetic::digits(40, 0.3f, 6);
+    std::vector<std::size_t> seen;
+    TrainingOptions options{.batch_size = 5};
+    options.federated.on_update = [&](std::uint64_t, std::size_t client, std::span<float>) {
+        seen.push_back(client);
+    };
+    train(dense_network(hidden, 10), Federated{.num_clients = 4, .rounds = 2}, data, options);
+    EXPECT_EQ(seen, (std::vector<std::size_t>{0, 1, 2, 3, 0, 1, 2, 3}));
+}
+
+TEST(FederatedTraining, ATimelineHasEveryClient) {
+    const Table data = synthetic::digits(40, 0.3f, 6);
+    Timeline timeline;
+    train(dense_network(hidden, 10), Federated{.num_clients = 3, .rounds = 2}, data,
+          {.batch_size = 5, .timeline = &timeline});
+    EXPECT_EQ(timeline.spans().size(), 6u);
+    expect_words(timeline.to_chrome_trace(), {"client 0", "client 2", "\"tid\": 0"});
 }
 
 TEST(FederatedTraining, TooFewUpdatesForKrumSkipTheRoundWithAReason) {

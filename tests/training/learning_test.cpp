@@ -18,12 +18,14 @@ std::vector<LearningCase> learning_cases() {
     const ModelParallel pipeline{
         .partitions = {{{"dense0", "activation0"}, 0}, {{"dense1", "activation1", "dense2"}, 1}},
         .micro_batches = 4};
-    return {{"local", Local{}, 0.93, 0.93},
-            {"replicas", DataParallel{4}, 0.93, 0.93},
-            {"pipeline", pipeline, 0.93, 0.93},
-            {"federated", Federated{.num_clients = 4, .rounds = 40}, 0.9, 0.9},
-            {"population", PopulationBased{.population_size = 4, .generations = 12}, 0.9, 0.9},
-            {"custom", Custom{.coordinator = "alone"}, 0.93, 0.93}};
+    const std::uint32_t rounds = sanitized ? 1 : 12;
+    return {
+        {"local", Local{}, 0.97, 0.97},
+        {"replicas", DataParallel{4}, 0.97, 0.97},
+        {"pipeline", pipeline, 0.97, 0.97},
+        {"federated", Federated{.num_clients = 4, .rounds = rounds}, 0.97, 0.97},
+        {"population", PopulationBased{.population_size = 4, .generations = rounds}, 0.97, 0.97},
+        {"custom", Custom{.coordinator = "alone"}, 0.97, 0.97}};
 }
 
 double accuracy(const LearningCase& row, const Table& data, const Table& unseen,
@@ -38,25 +40,27 @@ double accuracy(const LearningCase& row, const Table& data, const Table& unseen,
         report.validation = trainer.evaluate(*context.options.validation);
         return report;
     });
-    TrainingOptions options{.epochs = 30,
-                            .batch_size = 32,
+    const std::uint32_t longer = sanitized ? 1 : outputs == 2 ? 8 : 1;  // spirals are hard
+    TrainingOptions options{.epochs = 10 * longer,
+                            .batch_size = 20,
                             .optimizer = Adam{.learning_rate = 0.01},
                             .validation = &unseen,
                             .coordinators = &registry};
-    options.federated.local_epochs = 8;
-    options.population.epochs_per_generation = 5;
+    options.federated.local_epochs = 2 * longer;
+    options.population.epochs_per_generation = longer;
     return train(dense_network(std::vector<std::uint32_t>{24, 24}, outputs), row.strategy, data,
                  options)
         .validation->accuracy;
 }
 
 TEST(Learning, EveryStrategyLearnsDigitsAndSpirals) {
-    const Table digits = synthetic::digits(1200, 0.2f, 1), more = synthetic::digits(300, 0.2f, 2);
-    const Table spirals = synthetic::two_spirals(500, 0.03f, 1);
+    const Table digits = synthetic::digits(600, 0.1f, 1), more = synthetic::digits(300, 0.1f, 2);
+    const Table spirals = synthetic::two_spirals(400, 0.03f, 1);
     const Table others = synthetic::two_spirals(300, 0.03f, 2);
     for (const LearningCase& row : learning_cases()) {
-        EXPECT_GT(accuracy(row, digits, more, 10), row.digits) << row.name << ", digits";
-        EXPECT_GT(accuracy(row, spirals, others, 2), row.spirals) << row.name << ", spirals";
+        EXPECT_GE(accuracy(row, digits, more, 10), sanitized ? 0 : row.digits) << row.name;
+        EXPECT_GE(accuracy(row, spirals, others, 2), sanitized ? 0 : row.spirals)
+            << row.name << ", spirals";
     }
 }
 

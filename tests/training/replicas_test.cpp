@@ -12,17 +12,6 @@
 namespace rondo::training::test {
 namespace {
 
-/// The greatest difference in relation to the greatest parameter.
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
-    EXPECT_EQ(a.size(), b.size());
-    double worst = 0, scale = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        worst = std::max(worst, std::abs(static_cast<double>(a[i]) - b[i]));
-        scale = std::max(scale, std::abs(static_cast<double>(a[i])));
-    }
-    return worst / scale;
-}
-
 const std::vector<std::uint32_t> hidden{24, 16};
 
 /// Whole numbers, for which the gradient of the absolute error is a sum of small whole numbers.
@@ -113,6 +102,23 @@ TEST(DataParallelTraining, UnevenShardsAreWeighted) {
         const TrainingReport mean =
             train(graph, DataParallel{4, GradientAggregation::mean}, data, options);
         EXPECT_GT(distance(local.parameters, mean.parameters), 1e-3);
+    }
+}
+
+/// Any number of replicas, and batches smaller than it.
+TEST(DataParallelTraining, OddNumbersOfReplicasAndTinyBatches) {
+    const Graph graph = dense_network(hidden, 10);
+    for (const std::size_t samples : {1u, 5u, 20u}) {
+        const Table data = synthetic::digits(samples, 0.3f, 2);
+        for (const std::size_t batch : {std::size_t{1}, std::size_t{3}, std::size_t{1} << 40}) {
+            const TrainingOptions options{.epochs = 2, .batch_size = batch};
+            const auto local = train(graph, Local{}, data, options).parameters;
+            for (const std::uint32_t replicas : {3u, 5u, 7u}) {
+                const auto parallel = train(graph, DataParallel{replicas}, data, options);
+                EXPECT_LT(distance(local, parallel.parameters), 1e-5)
+                    << samples << " in " << batch << " on " << replicas;
+            }
+        }
     }
 }
 
@@ -288,6 +294,8 @@ TEST(NestedStrategies, APipelineInsideReplicas) {
     EXPECT_LT(distance(local, replicas), 1e-5);
     EXPECT_LT(distance(local, report.parameters), 1e-5);
     expect_words(report.timetable, {"worker 0", "worker 1", "F1", "B1"});
+    EXPECT_GT(report.bubble, 0);
+    EXPECT_GT(report.measured_bubble, 0);
 }
 
 /// The head is Local inside a data-parallel graph: its parameters are not averaged, so replica 0

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <thread>
 #include <vector>
@@ -10,6 +12,24 @@
 #include "rondo/error.hpp"
 
 namespace rondo::training::test {
+
+/// Under a sanitizer the same paths run with less data; what is learned is another tree's question.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+/// The greatest difference in relation to the greatest parameter.
+inline double distance(const std::vector<float>& a, const std::vector<float>& b) {
+    EXPECT_EQ(a.size(), b.size());
+    double worst = 0, scale = 0;
+    for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+        worst = std::max(worst, std::abs(static_cast<double>(a[i]) - b[i]));
+        scale = std::max(scale, std::abs(static_cast<double>(a[i])));
+    }
+    return worst / scale;
+}
 
 /// The text of the Expected that `call` throws; anything else is a failure.
 template <class Expected, class Call>

@@ -75,12 +75,14 @@ private:
 };
 
 enum class CsvHeader : std::uint8_t {
-    automatic,  ///< there is one when a feature in the first line is no number
+    automatic,  ///< there is one when a feature in the first line is no number, or when its target
+                ///< is none and all others are
     present,
     absent
 };
 enum class CsvTask : std::uint8_t {
-    automatic,       ///< classes when the targets are texts, or whole numbers from 0 to 999
+    automatic,       ///< classes when the targets are texts, or at most 20 different whole numbers
+                     ///< (100, if there are ten times as many samples)
     classification,  ///< targets are classes; their names are sorted, as numbers if they all are
     regression       ///< targets are numbers
 };

@@ -51,7 +51,7 @@ struct Progress {
 };
 
 /// What a client sends to the coordinator. For attacks and noise in experiments: may change the
-/// update, and may throw, which is a failed client.
+/// update, and may throw, which is a failed client. Called by one thread, in the order of clients.
 using UpdateHook =
     std::function<void(std::uint64_t round, std::size_t client, std::span<float> parameters)>;
 
@@ -86,7 +86,8 @@ struct TrainingOptions {
     std::uint32_t accumulation = 1;
     BucketOptions buckets = {};
 
-    /// Called after every epoch, round or generation; false ends the run.
+    /// Called after every epoch, round or generation, by any thread, one at a time; false ends the
+    /// run. What it throws comes out of train().
     std::function<bool(const Progress&)> on_progress = {};
     /// Draws a bar on standard error, if that is a terminal.
     bool progress_bar = false;
@@ -141,7 +142,8 @@ struct TrainingReport {
     std::vector<std::string> notes = {};  ///< "round 3 was skipped: ..."
     std::optional<EvolutionLog> evolution = {};
     std::string timetable = {};  ///< of a pipeline, for people
-    double bubble = 0;           ///< of a pipeline, by its timetable
+    double bubble = 0;           ///< of a pipeline, by its timetable: idle time in relation to work
+    double measured_bubble = 0;  ///< the same by the clock of the devices, over all steps
 };
 
 /// By the graph's own strategies. Throws InvalidArgument for options, data or strategies that don't

@@ -1,5 +1,7 @@
 // Tables from CSV files.
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -101,7 +103,7 @@ private:
 };
 
 /// The whole text as a finite number.
-std::optional<float> parse_number(const std::string& text) {
+std::optional<double> parse_exact(const std::string& text) {
     std::string_view rest = text;
     if (!rest.empty() && rest.front() == '+') rest.remove_prefix(1);
     double value = 0;
@@ -110,7 +112,22 @@ std::optional<float> parse_number(const std::string& text) {
         !std::isfinite(static_cast<float>(value))) {
         return std::nullopt;
     }
-    return static_cast<float>(value);
+    return value;
+}
+
+std::optional<float> parse_number(const std::string& text) {
+    const std::optional<double> value = parse_exact(text);
+    return value ? std::optional(static_cast<float>(*value)) : std::nullopt;
+}
+
+/// What people write where a number is missing.
+bool is_no_value(const std::string& text) {
+    std::string small;
+    for (const char c : text)
+        small += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    static constexpr std::array<std::string_view, 12> words{
+        "", "nan", "-nan", "na", "n/a", "null", "none", "?", "inf", "-inf", "+inf", "infinity"};
+    return std::ranges::find(words, small) != words.end();
 }
 
 std::size_t find_target(const CsvOptions& options, const CsvLine& first, bool header) {
@@ -131,43 +148,100 @@ std::size_t find_target(const CsvOptions& options, const CsvLine& first, bool he
                     header ? "" : " (the file has no header, so name it by its number from 0)"));
 }
 
-/// Whether the first line holds names. The target may be a text in any case.
-bool has_header(const CsvOptions& options, const CsvLine& first) {
+/// Whether the first line holds names: where another line has a number. The target may be a text in
+/// any case.
+bool has_header(const CsvOptions& options, std::span<const CsvLine> lines) {
     if (options.header != CsvHeader::automatic) return options.header == CsvHeader::present;
-    if (std::ranges::find(first.fields, options.target) != first.fields.end() &&
-        !parse_number(options.target)) {
+    const CsvLine& first = lines[0];
+    if (!options.target.empty() &&
+        std::ranges::find(first.fields, options.target) != first.fields.end() &&
+        !parse_exact(options.target)) {
         return true;
     }
     const std::size_t target = find_target(options, first, true);
     for (std::size_t c = 0; c < first.fields.size(); ++c) {
-        if (c != target && !parse_number(first.fields[c])) return true;
+        if (c != target && !parse_exact(first.fields[c])) return true;
     }
-    return false;
+    return lines.size() > 1 && !is_no_value(first.fields[target]) &&
+           !parse_exact(first.fields[target]) &&
+           std::ranges::all_of(lines.subspan(1), [&](const CsvLine& line) {
+               return parse_exact(line.fields[target]).has_value();
+           });
 }
 
-bool looks_like_classes(std::span<const CsvLine> lines, std::size_t target) {
-    for (const CsvLine& line : lines) {
-        const std::optional<float> value = parse_number(line.fields[target]);
-        if (!value) return true;
+/// The targets of a text, for the question what they are.
+class TargetColumn {
+public:
+    TargetColumn(std::span<const CsvLine> lines, std::size_t target)
+        : lines_(lines), target_(target) {
+        for (const CsvLine& line : lines) {
+            const std::string& text = line.fields[target];
+            const std::optional<double> value = parse_exact(text);
+            if (value) {
+                ++numbers_;
+                values_.insert(*value);
+                whole_ = whole_ && *value == std::trunc(*value);
+            } else if (!is_no_value(text)) {
+                ++texts_;
+            }
+        }
     }
-    return std::ranges::all_of(lines, [&](const CsvLine& line) {
-        const float value = *parse_number(line.fields[target]);
-        return value >= 0 && value < 1000 && value == std::trunc(value);
-    });
-}
 
-/// Sorted as numbers if all of them are, otherwise as texts.
-std::vector<std::string> find_classes(std::span<const CsvLine> lines, std::size_t target) {
-    std::set<std::string> distinct;
-    for (const CsvLine& line : lines) distinct.insert(line.fields[target]);
-    std::vector<std::string> classes(distinct.begin(), distinct.end());
-    if (std::ranges::all_of(classes,
-                            [](const auto& name) { return parse_number(name).has_value(); })) {
-        std::ranges::stable_sort(classes, std::less<>(),
-                                 [](const std::string& name) { return *parse_number(name); });
+    /// Texts, or few different whole numbers. Numbers with a point in them are no classes.
+    bool looks_like_classes() const {
+        const std::size_t enough = std::clamp<std::size_t>(lines_.size() / 10, 20, 100);
+        return whole_ && (texts_ > 0 || values_.size() <= enough);
     }
-    return classes;
-}
+
+    /// Sorted as numbers if all of them are, otherwise as texts; 1 and 1.0 are one number.
+    std::vector<std::string> classes() const {
+        const bool numeric = texts_ == 0 && numbers_ > 0;
+        std::map<double, std::string> by_number;
+        std::set<std::string> by_text;
+        for (const CsvLine& line : lines_) {
+            const std::string& text = line.fields[target_];
+            const std::optional<double> value = parse_exact(text);
+            if (text.empty() || (numeric && !value)) {
+                throw InvalidArgument(fmt::format("line {}, column {}: '{}' is no class",
+                                                  line.number, target_, text));
+            }
+            if (numeric) by_number.try_emplace(*value, text);
+            by_text.insert(text);
+        }
+        if (!numeric) return {by_text.begin(), by_text.end()};
+        std::vector<std::string> names;
+        for (const auto& [number, name] : by_number) names.push_back(name);
+        return names;
+    }
+
+private:
+    std::span<const CsvLine> lines_;
+    std::size_t target_;
+    std::set<double> values_;
+    std::size_t numbers_ = 0;
+    std::size_t texts_ = 0;
+    bool whole_ = true;
+};
+
+/// Class numbers by the text of a target.
+class ClassNumbers {
+public:
+    explicit ClassNumbers(const std::vector<std::string>& names) {
+        for (const std::string& name : names) {
+            const float number = static_cast<float>(by_text_.size());
+            by_text_.emplace(name, number);
+            if (const auto value = parse_exact(name)) by_number_.emplace(*value, number);
+        }
+    }
+    float at(const std::string& text) const {
+        const auto found = by_text_.find(text);
+        return found != by_text_.end() ? found->second : by_number_.at(*parse_exact(text));
+    }
+
+private:
+    std::map<std::string, float> by_text_;
+    std::map<double, float> by_number_;
+};
 
 float number_at(const CsvLine& line, std::size_t column) {
     const std::string& field = line.fields[column];
@@ -206,23 +280,18 @@ Table read_csv(std::string_view text, const CsvOptions& options) {
                         "target (is '{}' the right delimiter?)",
                         all[0].number, options.delimiter));
     }
-    const bool header = has_header(options, all[0]);
+    const bool header = has_header(options, all);
     const std::size_t target = find_target(options, all[0], header);
     const std::span<const CsvLine> lines = std::span(all).subspan(header ? 1 : 0);
     if (lines.empty()) throw InvalidArgument("the CSV text has a header and no samples");
+    const TargetColumn targets(lines, target);
     const bool classes = options.task == CsvTask::classification ||
-                         (options.task == CsvTask::automatic && looks_like_classes(lines, target));
+                         (options.task == CsvTask::automatic && targets.looks_like_classes());
 
     const std::size_t features = all[0].fields.size() - 1;
-    std::vector<std::string> class_names;
-    std::map<std::string, float> class_numbers;
-    if (classes) {
-        class_names = find_classes(lines, target);
-        for (const std::string& name : class_names) {
-            if (name.empty()) throw InvalidArgument("a sample has an empty class");
-            class_numbers.emplace(name, static_cast<float>(class_numbers.size()));
-        }
-    }
+    const std::vector<std::string> class_names =
+        classes ? targets.classes() : std::vector<std::string>();
+    const ClassNumbers class_numbers(class_names);
     Table table(features, 1, class_names.size());
     table.class_names = class_names;
     for (std::size_t c = 0; header && c <= features; ++c) {

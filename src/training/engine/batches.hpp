@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "cuda/buffer.hpp"
 #include "cuda/copy.hpp"
 #include "rondo/training/model.hpp"
@@ -66,6 +68,7 @@ public:
         float* const targets = features + max_rows_ * data_.feature_count();
         for (std::size_t row = 0; row < indices.size(); ++row) {
             samples.push_back(data_.sample(indices[row]));
+            check(samples.back(), indices[row]);
             std::ranges::copy(samples.back().features, features + row * data_.feature_count());
             std::ranges::copy(samples.back().targets, targets + row * data_.target_count());
         }
@@ -78,6 +81,23 @@ public:
     }
 
 private:
+    /// Sources of users may say one thing and yield another; kernels trust what they are given.
+    void check(const Sample& sample, std::size_t index) const {
+        if (sample.features.size() != data_.feature_count() ||
+            sample.targets.size() != data_.target_count()) {
+            throw InvalidArgument(
+                fmt::format("sample {} has {} features and {} targets; its source says {} and {}",
+                            index, sample.features.size(), sample.targets.size(),
+                            data_.feature_count(), data_.target_count()));
+        }
+        const std::size_t classes = data_.class_count();
+        if (classes > 0 &&
+            !(sample.targets[0] >= 0 && sample.targets[0] < static_cast<float>(classes))) {
+            throw InvalidArgument(fmt::format("sample {} is of class {}; there are classes 0 to {}",
+                                              index, sample.targets[0], classes - 1));
+        }
+    }
+
     StreamRef stream_;
     const DataSource& data_;
     std::size_t max_rows_;

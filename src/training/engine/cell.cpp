@@ -76,6 +76,7 @@ void Cell::step(std::span<const std::size_t> samples, std::size_t all_samples) {
     runner_->finish();
     for (CommunicatorGradientSync& sync : syncs_) sync.wait();
     stream_.synchronize();
+    runner_->measure();
     loss_ += sum.loss;
     samples_ += static_cast<double>(samples.size());
 }

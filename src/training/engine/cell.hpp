@@ -67,6 +67,7 @@ public:
     void step(std::span<const std::size_t> samples, std::size_t all_samples);
     /// Loss and samples since the last call.
     std::pair<double, double> take_loss();
+    PipelineTimes times() const { return runner_->times(); }
 
     // Between steps. In the array of all parameters.
     void store_parameters(std::span<float> all) const;

@@ -11,6 +11,7 @@ namespace rondo::training {
 struct TrainingJob {
     const Model& model;
     const GraphModel* graph;  ///< the same model, if it is a graph
+    const Graph* source;      ///< what the graph was made from
     const DataSource& data;
     const TrainingOptions& options;
     TrainingStrategy strategy;

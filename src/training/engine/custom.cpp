@@ -23,8 +23,10 @@ void CoordinatorRegistry::add(std::string name, Coordinator coordinator) {
 const Coordinator& CoordinatorRegistry::find(const std::string& name) const {
     const auto found = coordinators_.find(name);
     if (found == coordinators_.end()) {
-        throw InvalidArgument(fmt::format("there is no coordinator '{}'; known are: {}", name,
-                                          fmt::join(names(), ", ")));
+        throw InvalidArgument(fmt::format(
+            "there is no coordinator '{}'; {}", name,
+            coordinators_.empty() ? "none was registered"
+                                  : fmt::format("known are: {}", fmt::join(names(), ", "))));
     }
     return found->second;
 }

@@ -13,7 +13,7 @@ namespace rondo::training {
 
 class DeviceTeam {
 public:
-    DeviceTeam(const TrainingJob& job, std::size_t most_jobs) {
+    DeviceTeam(const TrainingJob& job, std::size_t most_jobs) : timeline_(job.options.timeline) {
         const std::size_t size = std::min(job.devices.size(), most_jobs);
         for (std::size_t i = 0; i < size; ++i) {
             trainees_.emplace_back(job.model, job.data, job.devices[i], job.options);
@@ -21,8 +21,11 @@ public:
         }
     }
 
-    /// Runs work(trainee, job) for all jobs. What it throws ends the run, with the device named.
-    void run(std::size_t jobs, const std::function<void(Trainee&, std::size_t)>& work) {
+    /// Runs work(trainee, job) for all jobs of a round. What it throws ends the run, with the
+    /// device named. `name` is what a job is called in a timeline.
+    void run(std::size_t jobs, std::uint64_t round,
+             const std::function<std::string(std::size_t)>& name,
+             const std::function<void(Trainee&, std::size_t)>& work) {
         const std::size_t size = trainees_.size();
         run_worker_group({.workers = size,
                           .name =
@@ -32,11 +35,18 @@ public:
                               },
                           .abort = {}},
                          [&](std::size_t w) {
-                             for (std::size_t i = w; i < jobs; i += size) work(trainees_[w], i);
+                             for (std::size_t i = w; i < jobs; i += size) {
+                                 const double begin = timeline_ == nullptr ? 0 : timeline_->now();
+                                 work(trainees_[w], i);
+                                 if (timeline_ == nullptr) continue;
+                                 timeline_->add({static_cast<std::uint32_t>(w), "compute", name(i),
+                                                 round, begin, timeline_->now()});
+                             }
                          });
     }
 
 private:
+    Timeline* timeline_;
     std::deque<Trainee> trainees_;
     std::vector<int> devices_;
 };

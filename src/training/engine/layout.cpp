@@ -10,14 +10,6 @@
 namespace rondo::training {
 namespace {
 
-[[noreturn]] void refuse_nesting(const std::string& subgraph, const TrainingStrategy& inner,
-                                 const TrainingStrategy& outer) {
-    throw Unsupported(
-        fmt::format("subgraph '{}' can't be trained by {} inside a graph trained by "
-                    "{}; see docs/training.md for what can",
-                    subgraph, to_string(inner), to_string(outer)));
-}
-
 /// Where the partitions put the nodes; nodes in no partition are in the result's gaps.
 std::map<std::string, std::uint32_t> placements(const GraphPlan& plan,
                                                 const ModelParallel& strategy) {
@@ -107,6 +99,14 @@ void lay_out_inside_data_parallel(TrainingLayout& layout, const Graph& graph, co
 }
 
 }  // namespace
+
+void refuse_nesting(const std::string& subgraph, const TrainingStrategy& inner,
+                    const TrainingStrategy& outer) {
+    throw Unsupported(
+        fmt::format("subgraph '{}' can't be trained by {} inside a graph trained by "
+                    "{}; see docs/training.md for what can",
+                    subgraph, to_string(inner), to_string(outer)));
+}
 
 bool TrainingLayout::all_weighted() const {
     return std::ranges::all_of(aggregations, [](const auto& aggregation) {

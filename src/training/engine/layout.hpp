@@ -35,6 +35,9 @@ TrainingLayout lay_out_graph(const Graph& graph, const GraphPlan& plan,
 /// A model that can't be cut.
 TrainingLayout lay_out_model(const Model& model, const TrainingStrategy& root);
 
+[[noreturn]] void refuse_nesting(const std::string& subgraph, const TrainingStrategy& inner,
+                                 const TrainingStrategy& outer);
+
 /// Runs of neighbouring live nodes on one worker.
 struct Segment {
     std::uint32_t worker = 0;

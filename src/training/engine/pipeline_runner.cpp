@@ -1,6 +1,8 @@
 // See the header.
 #include "training/engine/pipeline_runner.hpp"
 
+#include <algorithm>
+
 namespace rondo::training {
 namespace {
 
@@ -13,6 +15,11 @@ std::vector<bool> owned_nodes(const PipelinePlan& plan, std::uint32_t worker) {
 /// What a worker receives, and gradients that it sends; values are sent from where they are.
 bool needs_buffer(const PipelineMessage& message, std::uint32_t worker) {
     return message.to == worker || (message.gradient && message.from == worker);
+}
+
+std::size_t tasks_of(const PipelinePlan& plan, std::uint32_t worker) {
+    return static_cast<std::size_t>(
+        std::ranges::count(plan.table.tasks, worker, &PipelineTask::worker));
 }
 
 std::size_t message_memory(const PipelinePlan& plan, std::uint32_t worker) {
@@ -51,6 +58,7 @@ PipelineRunner::PipelineRunner(const PipelinePlan& plan, const DataSource& data,
       stream_(stream),
       worker_(worker),
       transport_(std::move(transport)),
+      clock_(stream.device(), tasks_of(plan, worker)),
       stage_(plan.graph, stream,
              {.owned = owned_nodes(plan, worker),
               .offsets = std::move(offsets),
@@ -82,6 +90,7 @@ void PipelineRunner::run(const StepWork& work) {
         batches_.push_back(uploader_.upload(m, part));
     }
     next_message_ = 0;
+    clock_.begin_step();
     contributions_.assign(micro_batches, {});
     values_.assign(micro_batches, {});
     stage_.bind(work.parameters, work.gradients);
@@ -94,6 +103,7 @@ void PipelineRunner::run(const StepWork& work) {
         } else {
             forward(task, work);
         }
+        clock_.mark(stream_);
         send_results(t);
     }
     post_until(plan_.table.tasks.size());
@@ -140,6 +150,7 @@ void PipelineRunner::forward(const PipelineTask& task, const StepWork& work) {
         transport_->wait_for(received, stream_);
     }
     values_[m].clear();
+    clock_.mark(stream_);
     stage_.forward(slot, segment.first, segment.last);
     if (segment.last == plan_.graph.nodes.size()) {
         stage_.loss(slot, batches_[m].targets, work.scale,
@@ -153,6 +164,9 @@ void PipelineRunner::backward(const PipelineTask& task, const StepWork& work) {
     const Segment& segment = plan_.segments[task.segment];
     for (const std::size_t received : contributions_[m]) {
         transport_->wait_for(received, stream_);
+    }
+    clock_.mark(stream_);
+    for (const std::size_t received : contributions_[m]) {
         stage_.contribute(slot, plan_.messages[received].node, message_buffers_.at(received));
     }
     contributions_[m].clear();

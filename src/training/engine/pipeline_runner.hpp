@@ -7,6 +7,7 @@
 
 #include "training/engine/batches.hpp"
 #include "training/engine/runner.hpp"
+#include "training/engine/task_clock.hpp"
 #include "training/engine/transport.hpp"
 #include "training/model/graph_stage.hpp"
 
@@ -35,6 +36,8 @@ public:
 
     void run(const StepWork& work) override;
     void finish() override { transport_->finish_step(); }
+    void measure() override { clock_.add_step(); }
+    PipelineTimes times() const override { return clock_.times(); }
 
 private:
     void post_until(std::size_t task);
@@ -50,6 +53,7 @@ private:
     StreamRef stream_;
     std::uint32_t worker_;
     std::unique_ptr<Transport> transport_;
+    TaskClock clock_;
     GraphStage stage_;
     BatchUploader uploader_;
     std::size_t slots_;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "rondo/cuda_error.hpp"
 #include "training/engine/cell.hpp"
 #include "training/engine/coordinators.hpp"
 #include "training/engine/evaluator.hpp"
@@ -20,8 +21,7 @@ public:
         : job_(job),
           layout_(layout),
           infos_(job.model.parameters()),
-          keeper_(job.options, run_identity(job.strategy, job.model, job.data, job.options),
-                  job.options.epochs),
+          keeper_(job, job.options.epochs),
           // Later than the collectives, whose errors say more.
           meeting_(layout.cells(), 2 * job.options.timeout) {
         check_devices();
@@ -35,16 +35,23 @@ public:
     }
 
     TrainingReport run() {
-        if (keeper_.running()) {
-            run_worker_group({.workers = cells_.size(),
-                              .name = [this](std::size_t number) { return name_of(number); },
-                              .abort = [this] { abort(); }},
-                             [this](std::size_t number) { work(number); });
-        }
+        if (keeper_.running()) run_workers();
         return report();
     }
 
 private:
+    void run_workers() {
+        try {
+            run_worker_group({.workers = cells_.size(),
+                              .name = [this](std::size_t number) { return name_of(number); },
+                              .abort = [this] { abort(); }},
+                             [this](std::size_t number) { work(number); });
+        } catch (...) {
+            if (between_epochs_failed_) std::rethrow_exception(between_epochs_failed_);
+            throw;
+        }
+    }
+
     void check_devices() const {
         if (job_.devices.size() < layout_.cells()) {
             throw InvalidArgument(
@@ -212,7 +219,16 @@ private:
                 // Buffers in host memory are filled again in the next step.
                 if (through_host()) meeting_.meet(number);
             }
-            meeting_.meet(number, [&] { finish_epoch(steps); });
+            meeting_.meet(number, [&] {
+                try {
+                    finish_epoch(steps);
+                } catch (const CudaError&) {
+                    throw;  // a device is the matter
+                } catch (...) {
+                    between_epochs_failed_ = std::current_exception();
+                    throw;
+                }
+            });
         }
     }
 
@@ -254,6 +270,22 @@ private:
         meeting_.abort();
     }
 
+    /// Of all replicas' steps: the idle time of the busiest worker in relation to its work. The
+    /// worker of the first segment has the first forward and the last backward.
+    double measured_bubble() const {
+        double whole = 0, busy = 0;
+        for (std::uint32_t r = 0; r < layout_.replicas; ++r) {
+            double most = 0;
+            for (std::uint32_t w = 0; w < layout_.workers; ++w) {
+                const PipelineTimes times = cells_[r * layout_.workers + w].times();
+                most = std::max(most, times.busy);
+                if (w == pipeline_->segments.front().worker) whole += times.whole;
+            }
+            busy += most;
+        }
+        return busy > 0 ? std::max(0.0, whole / busy - 1) : 0;
+    }
+
     TrainingReport report() {
         TrainingReport report{
             .strategy = job_.strategy, .parameter_infos = infos_, .parameters = parameters_of(0)};
@@ -264,6 +296,7 @@ private:
         if (pipeline_) {
             report.timetable = to_string(pipeline_->table);
             report.bubble = pipeline_->table.bubble();
+            report.measured_bubble = measured_bubble();
         }
         keeper_.complete(report);
         return report;
@@ -281,6 +314,8 @@ private:
     std::deque<Cell> cells_;
     std::optional<Evaluator> evaluator_;
     std::optional<Evaluation> last_validation_;
+    /// A callback or a file, not a worker.
+    std::exception_ptr between_epochs_failed_;
 };
 
 }  // namespace

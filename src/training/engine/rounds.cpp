@@ -9,22 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "training/engine/identity.hpp"
+
 namespace rondo::training {
 namespace {
-
-TrainingStrategy without_rounds(const TrainingStrategy& strategy) {
-    if (const auto* federated = strategy.get_if<Federated>()) {
-        Federated copy = *federated;
-        copy.rounds = 1;
-        return copy;
-    }
-    if (const auto* population = strategy.get_if<PopulationBased>()) {
-        PopulationBased copy = *population;
-        copy.generations = 1;
-        return copy;
-    }
-    return strategy;
-}
 
 constexpr std::string_view curve_prefix = "curve/";
 
@@ -39,23 +27,9 @@ std::vector<double> points_as_numbers(const Curve& curve) {
 
 }  // namespace
 
-std::string run_identity(const TrainingStrategy& strategy, const Model& model,
-                         const DataSource& data, const TrainingOptions& options) {
-    std::string text = to_json(without_rounds(strategy));
-    text += fmt::format("\nseed {}\nbatch size {}\naccumulation {}\nshuffle {}\noptimizer {}\n",
-                        options.seed, options.batch_size, options.accumulation, options.shuffle,
-                        to_string(options.optimizer));
-    text += fmt::format("data: {} samples, {} features, {} targets, {} classes\n", data.size(),
-                        data.feature_count(), data.target_count(), data.class_count());
-    for (const ParameterInfo& info : model.parameters()) {
-        text += fmt::format("parameter {}: {}\n", info.name, info.size);
-    }
-    return text;
-}
-
-RoundKeeper::RoundKeeper(const TrainingOptions& options, std::string identity, std::uint64_t rounds)
-    : options_(options),
-      identity_(std::move(identity)),
+RoundKeeper::RoundKeeper(const TrainingJob& job, std::uint64_t rounds)
+    : options_(job.options),
+      identity_(run_identity(job)),
       rounds_(rounds),
       best_loss_(std::numeric_limits<double>::infinity()) {}
 
@@ -80,15 +54,16 @@ void RoundKeeper::finish_round(std::uint64_t steps, double loss,
     }
     ++round_;
     steps_ = steps;
+    ended_because_ = reason_to_end();
     if (options_.progress_bar) draw_bar(loss, validation);
     const Progress progress{round_, rounds_, steps_, loss, validation};
-    if (options_.on_progress && !options_.on_progress(progress)) {
-        ended_because_ = "on_progress";
-    } else if (options_.patience > 0 && validation && stale_rounds_ >= options_.patience) {
-        ended_because_ = "patience";
-    } else if (round_ >= rounds_) {
-        ended_because_ = "all rounds are done";
-    }
+    if (options_.on_progress && !options_.on_progress(progress)) ended_because_ = "on_progress";
+    if (!std::isfinite(loss) && lost_since_ == 0) lost_since_ = round_;
+}
+
+std::string RoundKeeper::reason_to_end() const {
+    if (options_.patience > 0 && stale_rounds_ >= options_.patience) return "patience";
+    return round_ >= rounds_ ? "all rounds are done" : "";
 }
 
 bool RoundKeeper::wants_checkpoint() const {
@@ -112,14 +87,14 @@ void RoundKeeper::save(Checkpoint checkpoint) const {
 
 std::optional<Checkpoint> RoundKeeper::resume() {
     if (options_.resume.empty()) {
-        if (rounds_ == 0) ended_because_ = "all rounds are done";
+        ended_because_ = reason_to_end();
         return std::nullopt;
     }
     Checkpoint checkpoint = load_checkpoint(options_.resume);
     if (checkpoint.text_at("identity") != identity_) {
         throw CheckpointError(
-            fmt::format("{} is of another run. The file says:\n{}\nthis run is:\n{}",
-                        options_.resume, checkpoint.text_at("identity"), identity_));
+            fmt::format("{} is of another run. {}", options_.resume,
+                        describe_difference(checkpoint.text_at("identity"), identity_)));
     }
     round_ = checkpoint.count_at("round");
     steps_ = checkpoint.count_at("steps");
@@ -137,7 +112,7 @@ std::optional<Checkpoint> RoundKeeper::resume() {
         }
         curves_.push_back(std::move(curve));
     }
-    if (round_ >= rounds_) ended_because_ = "all rounds are done";
+    ended_because_ = reason_to_end();
     return checkpoint;
 }
 
@@ -146,6 +121,11 @@ void RoundKeeper::complete(TrainingReport& report) const {
     report.steps = steps_;
     report.ended_because = ended_because_;
     report.curves = curves_;
+    if (lost_since_ > 0) {
+        report.notes.push_back(
+            fmt::format("the loss is not finite since round {}; a smaller learning rate may help",
+                        lost_since_));
+    }
 }
 
 void RoundKeeper::draw_bar(double loss, const std::optional<Evaluation>& validation) const {
@@ -161,7 +141,7 @@ void RoundKeeper::draw_bar(double loss, const std::optional<Evaluation>& validat
             line += fmt::format(", {:.1f} % right", 100 * validation->accuracy);
         }
     }
-    fmt::print(stderr, "{}\x1b[K{}", line, round_ >= rounds_ ? "\n" : "");
+    fmt::print(stderr, "{}\x1b[K{}", line, running() ? "" : "\n");
     std::fflush(stderr);
 }
 

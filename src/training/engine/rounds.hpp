@@ -8,13 +8,14 @@
 
 #include "rondo/training/checkpoint.hpp"
 #include "rondo/training/train.hpp"
+#include "training/engine/coordinators.hpp"
 
 namespace rondo::training {
 
 class RoundKeeper {
 public:
-    /// `identity` is what a checkpoint must agree on; `rounds` how many there will be.
-    RoundKeeper(const TrainingOptions& options, std::string identity, std::uint64_t rounds);
+    /// `rounds`: how many there will be.
+    RoundKeeper(const TrainingJob& job, std::uint64_t rounds);
 
     std::uint64_t round() const { return round_; }
     std::uint64_t steps() const { return steps_; }
@@ -35,6 +36,8 @@ public:
     void complete(TrainingReport& report) const;
 
 private:
+    /// Empty: there is none.
+    std::string reason_to_end() const;
     void draw_bar(double loss, const std::optional<Evaluation>& validation) const;
 
     const TrainingOptions& options_;
@@ -44,13 +47,9 @@ private:
     std::uint64_t steps_ = 0;
     double best_loss_;
     std::uint64_t stale_rounds_ = 0;
+    std::uint64_t lost_since_ = 0;  ///< the round with the first loss that is not finite
     std::string ended_because_;
     std::vector<Curve> curves_;
 };
-
-/// What must be the same when a run goes on: strategy without its number of rounds, seed, batch,
-/// data, parameters, optimiser.
-std::string run_identity(const TrainingStrategy& strategy, const Model& model,
-                         const DataSource& data, const TrainingOptions& options);
 
 }  // namespace rondo::training

@@ -22,13 +22,22 @@ struct StepWork {
     std::function<void(std::size_t)> ready;  ///< by number among all parameters of the model
 };
 
+/// Seconds of all steps so far, of a worker of a pipeline.
+struct PipelineTimes {
+    double whole = 0;  ///< from the beginning of its first task of a step to the end of its last
+    double busy = 0;   ///< in its tasks
+};
+
 class StepRunner {
 public:
     virtual ~StepRunner() = default;
     /// Enqueues everything on the worker's compute stream.
     virtual void run(const StepWork& work) = 0;
-    /// Behind a synchronisation of the compute stream. Throws what went wrong elsewhere.
+    /// Waits for what is not in the compute stream. Throws what went wrong elsewhere.
     virtual void finish() {}
+    /// The compute stream has ended the step.
+    virtual void measure() {}
+    virtual PipelineTimes times() const { return {}; }
 };
 
 }  // namespace rondo::training

@@ -1,13 +1,14 @@
 // train() and evaluate(): checks what was asked, and gives it to the coordinator of the strategy.
 #include "rondo/training/train.hpp"
 
-#include <cmath>
+#include <algorithm>
 
 #include <fmt/format.h>
 
 #include "cuda/device.hpp"
 #include "training/engine/coordinators.hpp"
 #include "training/engine/evaluator.hpp"
+#include "training/report/writable.hpp"
 
 namespace rondo::training {
 namespace {
@@ -28,6 +29,11 @@ std::vector<int> devices_to_use(const TrainingOptions& options) {
     return devices;
 }
 
+std::string shape_of(const DataSource& data) {
+    return fmt::format("{} features, {} targets and {} classes", data.feature_count(),
+                       data.target_count(), data.class_count());
+}
+
 void check_options(const TrainingOptions& options, const DataSource& data) {
     const auto require = [](bool fine, const char* what) {
         if (!fine) throw InvalidArgument(what);
@@ -39,16 +45,15 @@ void check_options(const TrainingOptions& options, const DataSource& data) {
             "a generation of 0 epochs learns nothing");
     require(options.federated.local_epochs > 0, "a client that trains 0 epochs learns nothing");
     require(data.size() > 0, "there are no samples to train on");
+    require(data.feature_count() > 0 && data.target_count() > 0,
+            "the data has no features or no targets");
     require(options.patience == 0 || options.validation != nullptr,
             "patience needs validation data");
     validate(options.optimizer);
     const DataSource* const validation = options.validation;
-    if (validation != nullptr && (validation->feature_count() != data.feature_count() ||
-                                  validation->target_count() != data.target_count())) {
-        throw InvalidArgument(fmt::format(
-            "the validation data has {} features and {} targets, the training data {} and {}",
-            validation->feature_count(), validation->target_count(), data.feature_count(),
-            data.target_count()));
+    if (validation != nullptr && shape_of(*validation) != shape_of(data)) {
+        throw InvalidArgument(fmt::format("the validation data has {}, the training data {}",
+                                          shape_of(*validation), shape_of(data)));
     }
     if (validation != nullptr && validation->size() == 0) {
         throw InvalidArgument("there are no samples in the validation data");
@@ -64,10 +69,7 @@ std::vector<bool> personal_parameters(const Graph* graph, const TrainingJob& job
         const bool fits = !own || *own == job.strategy || own->get_if<Local>() != nullptr;
         const bool federated = job.strategy.get_if<Federated>() != nullptr;
         if (!fits || (own && *own != job.strategy && !federated)) {
-            throw Unsupported(
-                fmt::format("subgraph '{}' can't be trained by {} inside a graph trained by {}; "
-                            "see docs/training.md for what can",
-                            subgraph, to_string(*own), to_string(job.strategy)));
+            refuse_nesting(subgraph, *own, job.strategy);
         }
     }
     for (std::size_t p = 0; p < personal.size(); ++p) {
@@ -99,8 +101,12 @@ TrainingReport train_any(const Model& model, const GraphModel* graph_model, cons
                          const TrainingOptions& options) {
     validate(strategy);
     check_options(options, data);
+    require_writable(options.checkpoint);
     const auto begin = std::chrono::steady_clock::now();
-    const TrainingJob job{model, graph_model, data, options, strategy, devices_to_use(options)};
+    TrainingOptions effective = options;
+    effective.batch_size = std::min(options.batch_size, data.size());
+    const TrainingJob job{
+        model, graph_model, graph, data, effective, strategy, devices_to_use(options)};
     TrainingReport report = run_job(job, graph);
     report.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

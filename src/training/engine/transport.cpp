@@ -11,6 +11,7 @@
 
 #include "cuda/buffer.hpp"
 #include "cuda/copy.hpp"
+#include "training/sync/work_list.hpp"
 
 namespace rondo::training {
 namespace {
@@ -65,20 +66,6 @@ public:
     void abort() override { communicator.abort(); }
 
     Communicator communicator;
-};
-
-/// Works that must be waited for, oldest first.
-class WorkList {
-public:
-    void add(Work work) { works_.push_back(std::move(work)); }
-    void wait() {
-        std::vector<Work> works = std::move(works_);
-        works_.clear();
-        for (Work& work : works) work.wait();
-    }
-
-private:
-    std::vector<Work> works_;
 };
 
 /// A stream per peer and direction.

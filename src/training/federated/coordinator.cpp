@@ -16,8 +16,7 @@ public:
         : job_(job),
           strategy_(*job.strategy.get_if<Federated>()),
           infos_(job.model.parameters()),
-          keeper_(job.options, run_identity(job.strategy, job.model, job.data, job.options),
-                  strategy_.rounds),
+          keeper_(job, strategy_.rounds),
           aggregator_(strategy_.aggregation),
           shards_(strategy_.num_clients),
           team_(job, strategy_.num_clients) {
@@ -80,6 +79,7 @@ private:
         global_ = sized(checkpoint->array_at("parameters"));
         aggregator_.first = checkpoint->array_at("server first");
         aggregator_.second = checkpoint->array_at("server second");
+        load_failures(*checkpoint);
         for (std::size_t c = 0; c < own_.size(); ++c) {
             own_[c] = sized(checkpoint->array_at(fmt::format("client {}", c)));
         }
@@ -94,14 +94,18 @@ private:
     void run_round() {
         const std::vector<std::size_t> selected = select_clients(strategy_, keeper_.round());
         std::vector<Reply> replies(selected.size());
-        team_.run(selected.size(), [&](Trainee& trainee, std::size_t i) {
-            replies[i] = ask_client(trainee, selected[i]);
-        });
+        team_.run(
+            selected.size(), keeper_.round(),
+            [&](std::size_t i) { return fmt::format("client {}", selected[i]); },
+            [&](Trainee& trainee, std::size_t i) {
+                replies[i] = ask_client(trainee, selected[i]);
+            });
         std::vector<ClientUpdate> updates;
         double loss = 0, samples = 0;
         std::uint64_t steps = 0;
         for (std::size_t i = 0; i < selected.size(); ++i) {
             Reply& reply = replies[i];
+            show(reply);
             if (!reply.update) {
                 failures_.push_back({keeper_.round(), selected[i], reply.failure});
                 continue;
@@ -137,15 +141,23 @@ private:
                     job_.options.federated.local_steps, prox != nullptr ? prox->mu : 0);
             }
             reply.steps = trainee.steps() - before;
-            ClientUpdate update{client, trainee.parameters(), shard.size()};
-            if (job_.options.federated.on_update) {
-                job_.options.federated.on_update(keeper_.round(), client, update.parameters);
-            }
-            reply.update = std::move(update);
+            reply.update = ClientUpdate{client, trainee.parameters(), shard.size()};
         } catch (const std::exception& error) {
             reply.failure = error.what();
         }
         return reply;
+    }
+
+    /// Lets the caller see and change what a client sends. One thread does it, client by client.
+    void show(Reply& reply) const {
+        if (!reply.update || !job_.options.federated.on_update) return;
+        try {
+            job_.options.federated.on_update(keeper_.round(), reply.update->client,
+                                             reply.update->parameters);
+        } catch (const std::exception& error) {
+            reply.update.reset();
+            reply.failure = error.what();
+        }
     }
 
     /// The global model, with what the client keeps to itself.
@@ -181,10 +193,35 @@ private:
         checkpoint.arrays["parameters"] = global_;
         checkpoint.arrays["server first"] = aggregator_.first;
         checkpoint.arrays["server second"] = aggregator_.second;
+        save_failures(checkpoint);
         for (std::size_t c = 0; c < own_.size(); ++c) {
             checkpoint.arrays[fmt::format("client {}", c)] = own_[c];
         }
         keeper_.save(std::move(checkpoint));
+    }
+
+    void save_failures(Checkpoint& checkpoint) const {
+        checkpoint.counts["failures"] = failures_.size();
+        for (std::size_t i = 0; i < failures_.size(); ++i) {
+            checkpoint.counts[fmt::format("failure {}/round", i)] = failures_[i].round;
+            checkpoint.counts[fmt::format("failure {}/client", i)] = failures_[i].client;
+            checkpoint.text[fmt::format("failure {}", i)] = failures_[i].reason;
+        }
+        checkpoint.counts["notes"] = notes_.size();
+        for (std::size_t i = 0; i < notes_.size(); ++i) {
+            checkpoint.text[fmt::format("note {}", i)] = notes_[i];
+        }
+    }
+
+    void load_failures(const Checkpoint& checkpoint) {
+        for (std::size_t i = 0; i < checkpoint.count_at("failures"); ++i) {
+            failures_.push_back({checkpoint.count_at(fmt::format("failure {}/round", i)),
+                                 checkpoint.count_at(fmt::format("failure {}/client", i)),
+                                 checkpoint.text_at(fmt::format("failure {}", i))});
+        }
+        for (std::size_t i = 0; i < checkpoint.count_at("notes"); ++i) {
+            notes_.push_back(checkpoint.text_at(fmt::format("note {}", i)));
+        }
     }
 
     const TrainingJob& job_;

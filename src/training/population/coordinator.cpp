@@ -20,8 +20,7 @@ public:
     explicit PopulationTraining(const TrainingJob& job)
         : job_(job),
           strategy_(*job.strategy.get_if<PopulationBased>()),
-          keeper_(job.options, run_identity(job.strategy, job.model, job.data, job.options),
-                  strategy_.generations),
+          keeper_(job, strategy_.generations),
           team_(job, strategy_.population_size),
           members_(strategy_.population_size),
           samples_(job.data.size()) {
@@ -90,7 +89,8 @@ private:
         std::vector<std::uint64_t> steps(members_.size());
         const DataSource& judge =
             job_.options.validation != nullptr ? *job_.options.validation : job_.data;
-        team_.run(members_.size(), [&](Trainee& trainee, std::size_t m) {
+        const auto name = [](std::size_t m) { return fmt::format("member {}", m); };
+        team_.run(members_.size(), number, name, [&](Trainee& trainee, std::size_t m) {
             const std::uint64_t before = trainee.steps();
             losses[m] = live(trainee, members_[m],
                              {number, static_cast<std::uint32_t>(m), log_.hyperparameters, samples_,

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "training/data/digest.hpp"
 #include "training/report/seal.hpp"
 
 namespace rondo::training {
@@ -25,23 +26,6 @@ static_assert(std::endian::native == std::endian::little);
 constexpr std::string_view checkpoint_magic = "RONDOCKP";
 constexpr std::uint32_t checkpoint_version = 1;
 constexpr std::size_t checkpoint_frame = 8 + 4 + 8 + 8;
-
-/// FNV-1a over 64-bit words, then over the bytes that are left: catches what disks and copies do.
-std::uint64_t checksum(std::string_view bytes) {
-    std::uint64_t hash = 0xcbf29ce484222325u;
-    const auto mix = [&](std::uint64_t word) {
-        hash = (hash ^ word) * 0x100000001b3u;
-        hash ^= hash >> 29;
-    };
-    std::size_t at = 0;
-    for (; at + 8 <= bytes.size(); at += 8) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, bytes.data() + at, 8);
-        mix(word);
-    }
-    for (; at < bytes.size(); ++at) mix(static_cast<unsigned char>(bytes[at]));
-    return hash;
-}
 
 class ByteWriter {
 public:
@@ -195,7 +179,7 @@ std::string seal_values(std::string_view values) {
     file.number(std::uint64_t{values.size()});
     file.raw(values.data(), values.size());
     std::string bytes = file.take();
-    const std::uint64_t sum = checksum(bytes);
+    const std::uint64_t sum = digest_of(bytes);
     bytes.append(reinterpret_cast<const char*>(&sum), sizeof(sum));
     return bytes;
 }
@@ -216,7 +200,7 @@ Checkpoint checkpoint_from_bytes(std::string_view bytes) {
     }
     std::uint64_t sum = 0;
     std::memcpy(&sum, bytes.data() + bytes.size() - 8, 8);
-    if (sum != checksum(bytes.substr(0, bytes.size() - 8))) {
+    if (sum != digest_of(bytes.substr(0, bytes.size() - 8))) {
         throw CheckpointError("the checkpoint is damaged: its checksum is wrong");
     }
     ByteReader values(bytes.substr(checkpoint_frame - 8, size));

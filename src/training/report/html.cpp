@@ -51,7 +51,8 @@ std::string fact_table(const TrainingReport& report, const HtmlReportOptions& op
     }
     if (report.bubble > 0) {
         html += fact_row("bubble of the pipeline",
-                         fmt::format("{:.1f} % of the work", 100 * report.bubble));
+                         fmt::format("{:.1f} % of the work by the timetable, {:.1f} % measured",
+                                     100 * report.bubble, 100 * report.measured_bubble));
     }
     return html + "</table>\n";
 }

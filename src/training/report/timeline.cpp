@@ -74,20 +74,26 @@ double Timeline::hidden_share(std::uint32_t worker) const {
 std::string Timeline::to_chrome_trace() const {
     using Json = nlohmann::ordered_json;
     Json events = Json::array();
-    std::map<std::uint32_t, bool> named;
+    const auto name = [&](const char* what, std::uint32_t worker, int lane, std::string text) {
+        events.push_back({{"name", what},
+                          {"ph", "M"},
+                          {"pid", worker},
+                          {"tid", lane},
+                          {"args", {{"name", std::move(text)}}}});
+    };
+    std::map<std::uint32_t, std::map<std::string, int>> lanes;  // by worker
     for (const TimelineSpan& span : spans()) {
-        if (!named[span.worker]) {
-            named[span.worker] = true;
-            events.push_back({{"name", "process_name"},
-                              {"ph", "M"},
-                              {"pid", span.worker},
-                              {"args", {{"name", "worker " + std::to_string(span.worker)}}}});
+        std::map<std::string, int>& own = lanes[span.worker];
+        if (own.empty()) {
+            name("process_name", span.worker, 0, "worker " + std::to_string(span.worker));
         }
+        const auto [lane, is_new] = own.try_emplace(span.lane, static_cast<int>(own.size()));
+        if (is_new) name("thread_name", span.worker, lane->second, span.lane);
         events.push_back({{"name", span.name},
                           {"cat", span.lane},
                           {"ph", "X"},
                           {"pid", span.worker},
-                          {"tid", span.lane},
+                          {"tid", lane->second},
                           {"ts", span.begin * 1e6},
                           {"dur", (span.end - span.begin) * 1e6},
                           {"args", {{"step", span.step}}}});

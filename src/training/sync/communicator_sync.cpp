@@ -16,6 +16,7 @@
 #include "training/sync/agreement.hpp"
 #include "training/sync/buckets.hpp"
 #include "training/sync/whole_arrays.hpp"
+#include "training/sync/work_list.hpp"
 
 namespace rondo::training {
 
@@ -91,12 +92,7 @@ public:
         compute_.reset();
     }
 
-    void wait() {
-        // All of them, and the first error: one that fails makes the others fail too.
-        std::vector<Work> works = std::move(works_);
-        works_.clear();
-        for (Work& work : works) work.wait();
-    }
+    void wait() { works_.wait(); }
 
     void join(float* parameters, std::size_t count) {
         if (!options_.uneven_inputs) {
@@ -132,17 +128,17 @@ private:
     void use_buckets(BucketList buckets) {
         buckets_ = std::move(buckets);
         layouts_.clear();
-        for (const std::vector<std::size_t>& bucket : buckets_) {
-            layouts_.push_back(lay_out(bucket, parameters_));
+        bucket_of_.resize(parameters_.size());
+        for (std::size_t b = 0; b < buckets_.size(); ++b) {
+            layouts_.push_back(lay_out(buckets_[b], parameters_));
+            for (const std::size_t p : buckets_[b]) bucket_of_[p] = b;
         }
         pending_.resize(buckets_.size());
     }
 
     void mark_ready(std::size_t parameter) {
         ready_[parameter] = true;
-        for (std::size_t b = 0; b < buckets_.size(); ++b) {
-            if (std::ranges::find(buckets_[b], parameter) != buckets_[b].end()) --pending_[b];
-        }
+        --pending_[bucket_of_[parameter]];
         for (; next_bucket_ < buckets_.size() && pending_[next_bucket_] == 0; ++next_bucket_) {
             launch_bucket(next_bucket_);
         }
@@ -200,11 +196,11 @@ private:
         const CallOptions call{.streams = {&stream, 1}, .factors = {&own_factor, 1}};
         const CallOptions plain{.streams = {&stream, 1}};
         if (divides_at_the_end) {
-            works_.push_back(rank_.all_reduce(ReduceOp::mean, data, data, count, plain));
+            works_.add(rank_.all_reduce(ReduceOp::mean, data, data, count, plain));
         } else if (options_.aggregation == GradientAggregation::sum) {
-            works_.push_back(rank_.all_reduce(ReduceOp::sum, data, data, count, plain));
+            works_.add(rank_.all_reduce(ReduceOp::sum, data, data, count, plain));
         } else {
-            works_.push_back(rank_.all_reduce(ReduceOp::premul_sum, data, data, count, call));
+            works_.add(rank_.all_reduce(ReduceOp::premul_sum, data, data, count, call));
         }
     }
 
@@ -213,7 +209,7 @@ private:
         auto* const halves = reinterpret_cast<Half*>(halves_->data());
         launch(stream_, kernels::Compress<Half>{data, halves, count, static_cast<float>(factor())});
         const cudaStream_t stream = stream_.get();
-        works_.push_back(
+        works_.add(
             rank_.all_reduce(ReduceOp::sum, halves, halves, count, {.streams = {&stream, 1}}));
         launch(stream_, kernels::Expand<Half>{halves, data, count});
     }
@@ -302,6 +298,7 @@ private:
 
     BucketList buckets_;
     std::vector<BucketLayout> layouts_;
+    std::vector<std::size_t> bucket_of_;  ///< by parameter
     std::optional<DeviceBuffer<float>> packed_;
     std::optional<DeviceBuffer<std::uint16_t>> halves_;
     std::optional<DeviceBuffer<float>> zeros_;
@@ -320,7 +317,7 @@ private:
     std::vector<std::size_t> pending_;
     std::size_t next_bucket_ = 0;
     std::vector<std::size_t> order_;
-    std::vector<Work> works_;
+    WorkList works_;
     std::uint64_t steps_ = 0;
 };
 

@@ -45,11 +45,16 @@ void add_input(CLI::App& app, ToolOptions& options) {
     app.add_option("--task", options.task, "automatic, classification or regression")
         ->check(CLI::IsMember({"automatic", "classification", "regression"}))
         ->capture_default_str();
-    app.add_option("--delimiter", options.delimiter, "Between fields")->capture_default_str();
+    app.add_option("--delimiter", options.delimiter, "Between fields; \\t is a tabulator")
+        ->capture_default_str();
+    app.add_option("--header", options.header, "Whether the first line has names of columns")
+        ->check(CLI::IsMember({"automatic", "present", "absent"}))
+        ->capture_default_str();
     app.add_option("--validation", options.validation,
                    "Share of the samples that is kept to judge by")
         ->capture_default_str();
-    app.add_flag("--raw", options.raw, "Don't scale features to mean 0 and deviation 1");
+    app.add_flag("--raw", options.raw,
+                 "Don't scale features, and numbers to learn, to mean 0 and deviation 1");
 }
 
 void add_training(CLI::App& app, ToolOptions& options) {

@@ -12,6 +12,7 @@ struct ToolOptions {
     std::string target;
     std::string task = "automatic";
     std::string delimiter = ",";
+    std::string header = "automatic";
     std::string model = "dense:32";
     std::string activation = "tanh";
     std::string strategy;  ///< a file; empty: local
@@ -24,7 +25,7 @@ struct ToolOptions {
     std::uint32_t patience = 0;
     std::uint32_t devices = 0;  ///< 0: all
     double validation = 0.2;
-    bool raw = false;  ///< features as they are
+    bool raw = false;  ///< features and numbers to learn as they are
     bool quiet = false;
     std::string checkpoint;
     std::string resume;

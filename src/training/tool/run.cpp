@@ -1,5 +1,7 @@
 // rondo-train's work: from files to files.
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <numeric>
@@ -10,6 +12,7 @@
 #include "rondo/training/data.hpp"
 #include "rondo/training/timeline.hpp"
 #include "rondo/training/train.hpp"
+#include "training/report/writable.hpp"
 #include "training/tool/options.hpp"
 
 namespace rondo::training::tool {
@@ -74,23 +77,75 @@ Graph parse_model(const ToolOptions& options, const DataSource& data) {
     return dense_network(hidden, outputs, loss, parse_activation(options.activation));
 }
 
+CsvHeader parse_header(const std::string& text) {
+    if (text == "present") return CsvHeader::present;
+    if (text == "absent") return CsvHeader::absent;
+    return CsvHeader::automatic;
+}
+
+/// How numbers to learn were scaled: large ones would make the steps too large.
+struct TargetScaling {
+    double mean = 0;
+    double deviation = 1;
+};
+
 struct Tables {
     Table training;
     Table validation;
+    TargetScaling scaling = {};
 };
 
+TargetScaling fit_targets(const Table& table) {
+    const double count = static_cast<double>(table.size());
+    double sum = 0, squares = 0;
+    for (std::size_t i = 0; i < table.size(); ++i) sum += table.sample(i).targets[0];
+    for (std::size_t i = 0; i < table.size(); ++i) {
+        squares += std::pow(table.sample(i).targets[0] - sum / count, 2);
+    }
+    const double deviation = std::sqrt(squares / count);
+    return {sum / count, deviation > 0 ? deviation : 1};
+}
+
+Table scale_targets(const Table& table, const TargetScaling& scaling) {
+    Table result(table.feature_count(), 1);
+    result.feature_names = table.feature_names;
+    for (std::size_t i = 0; i < table.size(); ++i) {
+        const Sample sample = table.sample(i);
+        const auto target =
+            static_cast<float>((sample.targets[0] - scaling.mean) / scaling.deviation);
+        result.add(sample.features, std::span(&target, 1));
+    }
+    return result;
+}
+
+/// Squared errors in the unit of the CSV file.
+void to_own_unit(TrainingReport& report, const TargetScaling& scaling) {
+    const double unit = scaling.deviation * scaling.deviation;
+    if (report.validation) report.validation->loss *= unit;
+    for (Curve& curve : report.curves) {
+        for (CurvePoint& point : curve.points) point.loss *= unit;
+    }
+}
+
 Tables load_tables(const ToolOptions& options) {
-    if (options.delimiter.size() != 1) {
+    const std::string delimiter = options.delimiter == "\\t" ? "\t" : options.delimiter;
+    if (delimiter.size() != 1) {
         throw InvalidArgument(
             fmt::format("the delimiter '{}' must be one character", options.delimiter));
     }
     const Table all = load_csv(options.data, {.target = options.target,
-                                              .delimiter = options.delimiter[0],
+                                              .delimiter = delimiter[0],
+                                              .header = parse_header(options.header),
                                               .task = parse_task(options.task)});
     auto [training, validation] = split_table(all, options.validation, options.seed);
     if (options.raw) return {std::move(training), std::move(validation)};
     const Scaling scaling = fit_scaling(training);
-    return {scaled(training, scaling), scaled(validation, scaling)};
+    Tables tables{scaled(training, scaling), scaled(validation, scaling)};
+    if (all.class_count() > 0) return tables;
+    tables.scaling = fit_targets(training);
+    tables.training = scale_targets(tables.training, tables.scaling);
+    tables.validation = scale_targets(tables.validation, tables.scaling);
+    return tables;
 }
 
 std::string describe_data(const Table& table) {
@@ -99,11 +154,33 @@ std::string describe_data(const Table& table) {
                                                : "numbers as targets");
 }
 
-void print_summary(const TrainingReport& report, const ToolOptions& options, bool classes) {
+/// The share of the targets' variance that is explained, in %.
+double explained(const TrainingReport& report, const Tables& tables) {
+    const TargetScaling own = fit_targets(tables.validation);
+    const double variance = std::pow(own.deviation * tables.scaling.deviation, 2);
+    return 100 * (1 - report.validation->loss / variance);
+}
+
+void print_stalls(const Timeline& timeline) {
+    std::vector<Stall> stalls = timeline.stalls(0.01);
+    std::ranges::sort(stalls, std::greater<>(), &Stall::seconds);
+    stalls.resize(std::min<std::size_t>(stalls.size(), 3));
+    for (const Stall& stall : stalls) {
+        fmt::print("all waited {:.3f} s for worker {} in step {}\n", stall.seconds, stall.worker,
+                   stall.step);
+    }
+}
+
+void print_summary(const TrainingReport& report, const ToolOptions& options, const Tables& tables) {
+    const bool classes = tables.training.class_count() > 0;
     fmt::print("{}\n", to_string(report.strategy));
+    fmt::print("{}\n", describe_data(tables.training));
     fmt::print("{} rounds, {} steps, {:.2f} s ({})\n", report.rounds, report.steps, report.seconds,
                report.ended_because);
-    if (!report.timetable.empty()) fmt::print("{}", report.timetable);
+    if (!report.timetable.empty()) {
+        fmt::print("{}bubble: {:.1f} % of the work by the timetable, {:.1f} % measured\n",
+                   report.timetable, 100 * report.bubble, 100 * report.measured_bubble);
+    }
     for (const std::string& note : report.notes) fmt::print("note: {}\n", note);
     if (!report.client_failures.empty()) {
         fmt::print("{} times a client failed\n", report.client_failures.size());
@@ -111,7 +188,10 @@ void print_summary(const TrainingReport& report, const ToolOptions& options, boo
     if (report.validation) {
         fmt::print("validation: loss {:.5g}", report.validation->loss);
         if (classes) fmt::print(", {:.2f} % right", 100 * report.validation->accuracy);
-        fmt::print(" of {} samples\n", report.validation->samples);
+        fmt::print(" of {} samples", report.validation->samples);
+        if (!classes)
+            fmt::print(", {:.2f} % of their variance explained", explained(report, tables));
+        fmt::print("\n");
     }
     if (!options.report.empty()) fmt::print("report: {}\n", options.report);
 }
@@ -137,8 +217,10 @@ TrainingOptions training_options(const ToolOptions& options, const Tables& table
 }  // namespace
 
 void run(const ToolOptions& options) {
+    for (const std::string& file : {options.report, options.timeline, options.evolution}) {
+        require_writable(file);
+    }
     const Tables tables = load_tables(options);
-    const bool classes = tables.training.class_count() > 0;
     const Graph graph = parse_model(options, tables.training);
     const TrainingStrategy strategy =
         options.strategy.empty() ? TrainingStrategy()
@@ -146,7 +228,8 @@ void run(const ToolOptions& options) {
     TrainingOptions training = training_options(options, tables);
     Timeline timeline;
     if (!options.timeline.empty()) training.timeline = &timeline;
-    const TrainingReport report = train(graph, strategy, tables.training, training);
+    TrainingReport report = train(graph, strategy, tables.training, training);
+    to_own_unit(report, tables.scaling);
     if (!options.report.empty()) {
         write_file(options.report,
                    html_report(report, {.title = options.data,
@@ -158,7 +241,8 @@ void run(const ToolOptions& options) {
     if (!options.evolution.empty() && report.evolution) {
         write_file(options.evolution, to_json(*report.evolution));
     }
-    print_summary(report, options, classes);
+    print_summary(report, options, tables);
+    print_stalls(timeline);
 }
 
 }  // namespace rondo::training::tool
