@@ -8,12 +8,16 @@
 // so that the busiest link has as little to carry as can be found: on a DGX-1 pairs without NVLink
 // then use a neighbour that has it to both, and PCI a little.
 //
-// What a rank sends to, and passes on for, different neighbours moves in lanes of its own, in the
-// order of distance, so that ranks do not all send to the same one at the same time.
+// What goes to different neighbours moves in lanes of its own, and so do the first hops of units,
+// their second hops and so on: no lane waits for what only others pass on, and while a chunk is on
+// its second hop the next is on its first. All lanes take their units in one order, that of
+// distance, so that ranks do not all send to the same one at the same time, and nobody waits in a
+// circle.
 #include "strategy/exchange.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <map>
+#include <utility>
 
 #include "kernels/program.hpp"
 #include "strategy/building.hpp"
@@ -163,18 +167,18 @@ void cut_parts(Schedule& schedule, std::uint32_t times) {
 }
 
 class ExchangeMaker {
+    /// Later hops share the lanes of the last.
+    static constexpr std::uint32_t most_stages = 4;
+
 public:
     ExchangeMaker(const BuildInput& input, Schedule start, std::uint32_t lanes)
         : input_(input), lanes_(lanes), builder_(std::move(start), input.depth) {}
 
     void add(std::uint32_t unit, const UnitWay& way) {
         Operand what = input_of(way.front());
-        std::uint32_t lane = builder_.lane(
-            way.front(), way.size() == 1 ? 0 : distance(way.front(), way[1]) % lanes_);
+        std::uint32_t lane = sending_lane(way, 0);
         for (std::size_t i = 1; i + 1 < way.size(); ++i) {
-            // Relays have lanes of their own, by where units come from.
-            const std::uint32_t passing =
-                builder_.lane(way[i], 2 * lanes_ + distance(way[i - 1], way[i]) % lanes_);
+            const std::uint32_t passing = sending_lane(way, i);
             const Operand channel = builder_.channel(lane, passing);
             builder_.add(lane, {.unit = unit, .sources = {what}, .destinations = {channel}});
             what = channel;
@@ -190,6 +194,17 @@ private:
         return (to + input_.ranks() - from) % input_.ranks();
     }
 
+    /// Of the rank that sends the unit on a hop of its way.
+    std::uint32_t sending_lane(const UnitWay& way, std::size_t hop) {
+        const std::uint32_t rank = way[hop];
+        if (way.size() == 1) return builder_.lane(rank, 0);
+        const auto stage = static_cast<std::uint32_t>(std::min<std::size_t>(hop, most_stages - 1));
+        auto& neighbours = neighbours_[{rank, stage}];
+        const auto number = neighbours.try_emplace(way[hop + 1], neighbours.size()).first->second;
+        return builder_.lane(rank,
+                             stage * lanes_ + static_cast<std::uint32_t>(number + 1) % lanes_);
+    }
+
     /// What `from` reads goes to the output of `to`.
     void send(std::uint32_t unit, std::uint32_t from, std::uint32_t to, std::vector<Operand> what,
               std::uint32_t lane) {
@@ -197,14 +212,15 @@ private:
         if (from == to || input_.machine.reaches(from, to)) {
             step.destinations = {output_of(to)};
             if (from != to) {
-                const std::uint32_t waiting = builder_.lane(to, 3 * lanes_);
+                const std::uint32_t waiting = builder_.lane(to, (most_stages + 1) * lanes_);
                 step.signals = {builder_.event(lane, waiting)};
                 builder_.add(waiting, {.unit = unit, .waits = step.signals});
             }
             builder_.add(lane, std::move(step));
             return;
         }
-        const std::uint32_t receiving = builder_.lane(to, lanes_ + distance(from, to) % lanes_);
+        const std::uint32_t receiving =
+            builder_.lane(to, most_stages * lanes_ + distance(from, to) % lanes_);
         const Operand channel = builder_.channel(lane, receiving);
         step.destinations = {channel};
         builder_.add(lane, std::move(step));
@@ -215,6 +231,9 @@ private:
     const BuildInput& input_;
     const std::uint32_t lanes_;
     ScheduleBuilder builder_;
+    /// By rank and stage: to whom it sends, in the order of lanes.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::uint32_t, std::size_t>>
+        neighbours_;
 };
 
 /// Units per pair, when ways are chosen: few, since each is a step.
@@ -243,7 +262,7 @@ Schedule build_exchange(const BuildInput& input, bool relays) {
     if (relays && input.machine.routing() != nullptr) {
         ways = WayFinder(*input.machine.routing(), std::move(ways)).run();
     }
-    // Near ones first; all ranks agree on the order, so nobody waits in a circle.
+    // Near ones first.
     std::vector<std::uint32_t> order(units);
     for (std::uint32_t unit = 0; unit < units; ++unit) order[unit] = unit;
     std::ranges::stable_sort(order, {}, [&](std::uint32_t unit) {

@@ -25,20 +25,21 @@ namespace rondo {
 namespace {
 
 /// Variants: one of the packing's sets of even trees, and how many lanes they get...
-constexpr std::uint32_t ways = 5;
+constexpr std::uint32_t ways = 6;
 enum Way : std::uint32_t {
     own_lanes,     ///< everything that moves has one
     shared_lanes,  ///< so many that all have about the same to do as the busiest step
-    half_lanes,    ///< half of all, so that two replicas fit
+    fewer_lanes,   ///< so few that one more replica fits
+    fewest_lanes,  ///< the same for two more
     two_lanes,     ///< for small messages
     as_direct      ///< ...or, for stars, a variant of direct
 };
 
 /// Lanes of their own for every tree of so many ranks would be more than can be proved.
 constexpr std::uint32_t most_ranks_for_own = 32;
-/// Beyond, lanes of their own may leave no room for a second replica...
-constexpr std::size_t many_units = 40;
-/// ...and beyond this shared lanes have too many each.
+/// A rank that has more than so many has few replicas, with lanes of their own.
+constexpr std::size_t many_steps = 20;
+/// Beyond, shared lanes have too many each.
 constexpr std::size_t most_units_to_share = 48;
 
 const TreePacking& packing_of(const BuildInput& input) {
@@ -64,9 +65,13 @@ TreeLanes lanes_on(const BuildInput& input) {
             .routing = packing_of(input).routing.get()};
 }
 
-std::uint32_t most_lanes(Way way) {
+std::uint32_t most_lanes(Way way, const std::vector<LaneDealer>& dealers) {
     if (way == two_lanes) return 2;
-    return way == half_lanes ? kernels::max_lanes / 2 : kernels::max_lanes;
+    if (way == own_lanes || way == shared_lanes) return kernels::max_lanes;
+    std::size_t own = 1;
+    for (const LaneDealer& dealer : dealers) own = std::max(own, dealer.own_lanes());
+    const std::size_t replicas = kernels::max_lanes / own + (way == fewer_lanes ? 1 : 2);
+    return static_cast<std::uint32_t>(kernels::max_lanes / replicas);
 }
 
 /// The lanes of every rank and unit: result[rank].
@@ -99,8 +104,9 @@ std::vector<LaneDealer> deal_lanes(const BuildInput& input, const Schedule& sche
     }
     double busiest = 0;
     for (const LaneDealer& dealer : dealers) busiest = std::max(busiest, dealer.busiest());
+    const std::uint32_t most = most_lanes(way, dealers);
     for (LaneDealer& dealer : dealers) {
-        dealer.deal(most_lanes(way), way == shared_lanes ? std::max(busiest, 2.0) : 0);
+        dealer.deal(most, way == shared_lanes ? std::max(busiest, 2.0) : 0);
     }
     return dealers;
 }
@@ -184,7 +190,7 @@ Schedule build_forest(const BuildInput& input) {
     }
     const auto way = static_cast<Way>(input.variant % ways);
     // By simulation, pulling is better where it saves lanes that are needed.
-    const bool pulls = (way != own_lanes && way != half_lanes) || !has_root(input.collective);
+    const bool pulls = (way != own_lanes && way != fewer_lanes) || !has_root(input.collective);
     const std::vector<LaneDealer> dealers = deal_lanes(input, start, trees, way, pulls);
     ScheduleBuilder builder(std::move(start), input.depth);
     std::vector<std::uint32_t> up(input.ranks());
@@ -219,9 +225,13 @@ std::vector<std::uint32_t> forest_variants(const BuildInput& input, std::uint64_
     const std::vector<EvenTrees>& sets = input.machine.even_trees(input.collective, input.root);
     for (std::uint32_t set = 0; set < sets.size(); ++set) {
         const std::size_t units = sets[set].parts.size() * sets[set].units();
+        const std::size_t steps = units * (input.collective == Collective::all_reduce ? 2 : 1);
         const bool own = input.ranks() <= most_ranks_for_own;
         if (own) variants.push_back(set * ways + own_lanes);
-        if (own && units > many_units) variants.push_back(set * ways + half_lanes);
+        if (own && steps > many_steps) {
+            variants.push_back(set * ways + fewer_lanes);
+            if (has_owners(input.collective)) variants.push_back(set * ways + fewest_lanes);
+        }
         if (!own || units <= most_units_to_share) variants.push_back(set * ways + shared_lanes);
     }
     return variants;

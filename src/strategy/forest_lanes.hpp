@@ -27,6 +27,17 @@ public:
         busiest_ = std::max(busiest_, cost);
     }
 
+    /// With which everything that moves has one of its own.
+    std::size_t own_lanes() const {
+        std::size_t lanes = 0;
+        for (const auto& [level, steps] : levels_) {
+            const auto moving =
+                std::ranges::count_if(steps, [](const Item& it) { return it.cost > 0; });
+            lanes += static_cast<std::size_t>(std::max<std::ptrdiff_t>(moving, 1));
+        }
+        return lanes;
+    }
+
     /// What the largest step costs.
     double busiest() const { return busiest_; }
 

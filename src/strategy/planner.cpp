@@ -21,7 +21,7 @@ namespace {
 /// What can be faster than the best by less than this is not simulated.
 constexpr double worth_looking = 0.985;
 /// A search ends when its first partition takes so many times as long as the best so far.
-constexpr double may_improve = 1.3;
+constexpr double may_improve = 1.15;
 constexpr std::size_t most_plans = 256;
 /// Steps of all schedules that are kept: some hundred MB at most.
 constexpr std::size_t most_kept_steps = 1'000'000;
@@ -310,7 +310,8 @@ Plan Planner::State::choose(const Request& request, bool all) const {
             if (it.problem.empty() && !it.result.simulated) it.result = it.search->run(1e300);
         }
     }
-    const PartitionResult result = best.search->with_fewer_replicas(best.result);
+    const PartitionResult result =
+        best.search->with_fewer_replicas(best.search->polish(best.result));
     Plan plan{.strategy = chosen,
               .schedule = best.prepared->schedule,
               .partition = result.partition,
@@ -375,7 +376,7 @@ Plan Planner::plan_custom(Schedule schedule, std::uint64_t bytes, const Tuning& 
     const PreparedSchedule prepared =
         prepare_schedule(std::move(schedule), *state_->machine.routing());
     const PartitionSearch search(prepared, size_class(bytes), state_->limits(tuning));
-    const PartitionResult found = search.with_fewer_replicas(search.run(1e300));
+    const PartitionResult found = search.with_fewer_replicas(search.polish(search.run(1e300)));
     return {.schedule = prepared.schedule,
             .partition = found.partition,
             .blocks = prepared.lanes * found.partition.replicas,

@@ -24,6 +24,10 @@ constexpr std::uint64_t least_first_slot = 16 << 10;
 constexpr std::uint64_t chunk_without_pipeline = 16 << 20;
 /// Slots that are better by less than this end the search.
 constexpr double worth_climbing = 0.995;
+/// Steps to a better neighbour of what was chosen.
+constexpr int most_polishing = 4;
+/// Larger ones take too long to simulate.
+constexpr std::size_t most_steps_to_polish = 2000;
 /// How much slower half the blocks may be.
 constexpr double fewer_blocks_are_worth = 1.01;
 
@@ -155,6 +159,36 @@ bool PartitionSearch::trade_replicas_for_slots(PartitionResult& best) const {
     if (!found.simulated || found.seconds >= best.seconds * worth_climbing) return false;
     best = found;
     return true;
+}
+
+bool PartitionSearch::look_around(PartitionResult& best) const {
+    const auto [replicas, slot] = best.partition;
+    std::vector<Partition> around;
+    for (const std::uint64_t quarters : {3, 6, 2, 8}) {
+        around.push_back({replicas, in_grains(slot / 4 * quarters)});
+    }
+    if (limits_.replicas == 0) {
+        around.push_back({replicas - 1, slot});
+        around.push_back({replicas + 1, slot});
+    }
+    for (const Partition& next : around) {
+        if (next.replicas == 0 || next.replicas * prepared_->lanes > limits_.max_blocks) continue;
+        if (next.slot_bytes > most_slot(next.replicas) || next.slot_bytes < least_slot) continue;
+        if (next.slot_bytes >= whole_slot(next.replicas)) continue;
+        const PartitionResult found = evaluate(next, best.seconds);
+        if (!found.simulated || found.seconds >= best.seconds * worth_climbing) continue;
+        best = found;
+        return true;
+    }
+    return false;
+}
+
+PartitionResult PartitionSearch::polish(PartitionResult best) const {
+    if (is_fixed() || best.partition.slot_bytes >= whole_slot(best.partition.replicas)) return best;
+    if (prepared_->steps > most_steps_to_polish) return best;
+    for (int round = 0; round < most_polishing && look_around(best); ++round) {
+    }
+    return best;
 }
 
 PartitionResult PartitionSearch::with_fewer_replicas(PartitionResult best) const {

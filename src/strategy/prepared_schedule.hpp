@@ -53,6 +53,8 @@ public:
     /// Given up, not simulated, when the first partition takes longer than `most_seconds`. What is
     /// found does not depend on that.
     PartitionResult run(double most_seconds) const;
+    /// The best partition around it, between those that run() looks at.
+    PartitionResult polish(PartitionResult best) const;
     /// As fast within a little, with fewer replicas: blocks are what others compute with.
     PartitionResult with_fewer_replicas(PartitionResult best) const;
 
@@ -64,6 +66,7 @@ private:
     PartitionResult evaluate(const Partition& partition, double most_seconds) const;
     /// Better slots in one direction, as long as they are better.
     void climb(PartitionResult& best, bool up) const;
+    bool look_around(PartitionResult& best) const;
     /// Half the replicas with slots twice as large; false: that is no better.
     bool trade_replicas_for_slots(PartitionResult& best) const;
 

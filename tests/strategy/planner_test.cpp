@@ -118,8 +118,8 @@ TEST(Planner, NamedStrategiesGetTheBlocksThatAutomaticGivesThem) {
         const bool large = topology.gpu_count() > 16;
         const Planner planner(topology, {});
         for (const Collective collective : five_collectives) {
-            for (const std::uint64_t bytes :
-                 {std::uint64_t{1} << 10, std::uint64_t{1} << 20, std::uint64_t{1} << 28}) {
+            // shares_test does the same with 256 MiB, whose plans it has anyway.
+            for (const std::uint64_t bytes : {std::uint64_t{1} << 10, std::uint64_t{1} << 20}) {
                 if (large && (bytes > 1 << 10 || collective != Collective::all_reduce)) continue;
                 Request request{.collective = collective, .count = bytes};
                 const auto chosen = planner.plan(request);

@@ -1,6 +1,6 @@
 // How much of the exact bound every collective reaches in simulation on every preset, with all
-// latencies: no less than was promised, never more than all of it. bench/simulate_bench prints the
-// whole table.
+// latencies: no less than was promised, never more than all of it; and who names the strategy that
+// was chosen gets the same. bench/simulate_bench prints the whole table.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -23,16 +23,9 @@ constexpr Least exchange{0.85, 0.85};
 
 /// What is out of reach, and why.
 const std::map<std::pair<std::string, Collective>, Least> exceptions{
-    // A twelfth of the bound is PCI. Units of one size use that little only where there are more of
-    // them than lanes; fewer use NVLink well and PCI hardly.
-    {{"dgx1_v100", Collective::reduce_scatter}, {0.90, 0.91}},
-    {{"dgx1_v100", Collective::all_gather}, {0.90, 0.93}},
-    // 48 trees of up to six hops: scratch for large chunks, or time to fill pipelines, is short.
-    {{"mi250_16gcd", Collective::reduce_scatter}, {0.85, 0.94}},
-    // Parts go over up to four relays in lanes that take them in turn, so they wait for each other.
-    {{"mi250_16gcd", Collective::all_to_all}, {0.58, 0.58}},
-    // Six hops, two of them over the network, are a fifth of 1.4 ms.
-    {{"dgx_a100_x4", Collective::broadcast}, {0.78, 0.85}},
+    // Every one of its 48 trees must enter every package exactly once, so they are up to eight hops
+    // deep: time to fill pipelines, or lanes for two replicas, are short.
+    {{"mi250_16gcd", Collective::reduce_scatter}, {0.87, 0.94}},
 };
 
 Least least_of(const std::string& preset, Collective collective) {
@@ -62,6 +55,12 @@ TEST_P(Shares, OfTheBoundAreReachedByEveryCollective) {
             const auto plan = planner.plan(request);
             if (planner.ranks() <= 16) {
                 EXPECT_EQ(verify(plan->schedule).problem, "") << plan->strategy;
+            }
+            if (planner.ranks() <= 16 && !paired && bytes == 256 * mebibyte) {
+                Request named = request;
+                named.strategy = plan->strategy;
+                EXPECT_EQ(planner.plan(named)->partition, plan->partition) << plan->strategy;
+                EXPECT_EQ(planner.plan(named)->schedule, plan->schedule) << plan->strategy;
             }
             const double seconds = planner.simulate(*plan, request).seconds;
             const double reached =

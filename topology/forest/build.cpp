@@ -24,10 +24,11 @@ Forest build_forest(const Topology& topology, const ForestRequest& request) {
     if (analysis.bound.unlimited) return single_gpu(analysis);
     Forest result;
     result.bound = analysis.bound;
-    std::optional<forest::Trees> trees = forest::pack_evenly(analysis, request.most_even_units);
-    if (!trees) trees = forest::pack_trees(analysis);
-    for (const auto& packed : *trees) {
-        result.trees.push_back(forest::lay_out(analysis, packed));
+    std::optional<forest::EvenPacking> packing =
+        forest::pack_evenly(analysis, request.most_even_units);
+    if (!packing) packing = {forest::pack_trees(analysis), nullptr};
+    for (const auto& packed : packing->trees) {
+        result.trees.push_back(forest::lay_out(analysis, packed, packing->bypass.get()));
         result.throughput += packed.weight;
         result.depth = std::max(result.depth, result.trees.back().depth);
     }

@@ -39,14 +39,27 @@ std::vector<ForestRoute> routes(const PhysicalNetwork& physical, const std::vect
     return result;
 }
 
+std::vector<PathShare> ways_of(const Analysis& analysis, const Path& path, const Bypass* bypass) {
+    if (bypass == nullptr) return analysis.reduction->expand(path);
+    std::vector<PathShare> ways;
+    for (const PathShare& way : bypass->expand(path)) {
+        for (PathShare& real : analysis.reduction->expand(way.path)) {
+            real.share *= way.share;
+            ways.push_back(std::move(real));
+        }
+    }
+    return ways;
+}
+
 }  // namespace
 
-ForestTree lay_out(const Analysis& analysis, const Weighted<Rational>& packed) {
+ForestTree lay_out(const Analysis& analysis, const Weighted<Rational>& packed,
+                   const Bypass* bypass) {
     const std::vector<int>& gpus = analysis.demand.gpus;
     ForestTree tree{.root = gpus[packed.tree.root], .weight = packed.weight};
     tree.depth = depth_of(packed.tree, analysis.network().terminals);
     for (const PackedEdge& edge : packed.tree.edges) {
-        const std::vector<PathShare> ways = analysis.reduction->expand(edge.path);
+        const std::vector<PathShare> ways = ways_of(analysis, edge.path, bypass);
         ForestEdge laid{gpus[edge.parent], gpus[edge.child], {}, {}};
         if (analysis.demand.down) laid.down = routes(analysis.physical, ways, false);
         if (analysis.demand.up) laid.up = routes(analysis.physical, ways, true);

@@ -2,10 +2,13 @@
 #pragma once
 
 #include "topology/forest/analysis.hpp"
+#include "topology/forest/bypass.hpp"
 #include "topology/forest/packing.hpp"
 
 namespace rondo::forest {
 
-ForestTree lay_out(const Analysis& analysis, const Weighted<Rational>& packed);
+/// With a bypass, the tree's paths are those of its network.
+ForestTree lay_out(const Analysis& analysis, const Weighted<Rational>& packed,
+                   const Bypass* bypass = nullptr);
 
 }  // namespace rondo::forest

@@ -127,13 +127,19 @@ Trees pack_by_search(const Analysis& analysis) {
     return search(refined(std::move(scaled)), most_searches);
 }
 
-std::optional<Trees> pack_evenly(const Analysis& analysis, int most_units) {
+std::optional<EvenPacking> pack_evenly(const Analysis& analysis, int most_units) {
     if (most_units == 0 || analysis.demand.free_roots) return std::nullopt;
-    const std::optional<ScaledPacking> even = even_packing(analysis, most_units);
+    EvenPacking result;
+    const ScaledPacking exact = rooted_packing(analysis);
+    std::optional<ScaledPacking> even = even_packing(exact, most_units);
+    if (!even && analysis.relays() && analysis.network().terminals <= few_terminals) {
+        result.bypass = std::make_unique<Bypass>(exact);
+        even = even_packing(result.bypass->packing(), most_units);
+    }
     if (!even) return std::nullopt;
-    Trees trees = joined(search(*even, most_even_searches));
-    if (depth_of(trees, analysis.network().terminals) > deep) return std::nullopt;
-    return trees;
+    result.trees = joined(search(*even, most_even_searches));
+    if (depth_of(result.trees, analysis.network().terminals) > deep) return std::nullopt;
+    return result;
 }
 
 Trees pack_trees(const Analysis& analysis) {

@@ -8,7 +8,7 @@
 namespace rondo::forest {
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
+constexpr double no_price = std::numeric_limits<double>::infinity();
 
 /// Added to every edge, so that among equally cheap ways the one with fewer relays wins.
 constexpr double per_hop = 1e-12;
@@ -31,7 +31,7 @@ void TreePricer::set_prices(const std::vector<double>& prices) {
 
 /// Dijkstra's algorithm; terminals are ends, never passed.
 void TreePricer::search_from(int terminal) {
-    std::ranges::fill(reach_, never);
+    std::ranges::fill(reach_, no_price);
     std::ranges::fill(settled_, 0);
     touched_.clear();
     reach_[terminal] = 0;
@@ -43,7 +43,7 @@ void TreePricer::search_from(int terminal) {
             const bool forward = network_.edges[edge].a == vertex;
             const double total = reach_[vertex] + prices_[2 * edge + (forward ? 0 : 1)] + per_hop;
             if (settled_[to] || total >= reach_[to]) continue;
-            if (to >= terminals_ && reach_[to] == never) touched_.push_back(to);
+            if (to >= terminals_ && reach_[to] == no_price) touched_.push_back(to);
             reach_[to] = total;
             last_step_[terminal * network_.vertices + to] = {edge, forward};
         }
@@ -73,7 +73,7 @@ bool TreePricer::grow_cheapest_first(int root, int depth) {
     for (int placed = 1; placed < terminals_; ++placed) {
         int next = -1;
         for (int terminal = 0; terminal < terminals_; ++terminal) {
-            if (depth_[terminal] >= 0 || offer[terminal] == never) continue;
+            if (depth_[terminal] >= 0 || offer[terminal] == no_price) continue;
             if (next < 0 || offer[terminal] < offer[next]) next = terminal;
         }
         if (next < 0) return false;
@@ -101,7 +101,7 @@ bool TreePricer::grow_by_layers(int root, int depth) {
             if (depth_[terminal] >= 0) continue;
             int& best = parent_[terminal];
             for (int above = 0; above < terminals_; ++above) {
-                if (depth_[above] != layer || guess(above, terminal) == never) continue;
+                if (depth_[above] != layer || guess(above, terminal) == no_price) continue;
                 if (best < 0 || guess(above, terminal) < guess(best, terminal)) best = above;
             }
         }

@@ -50,11 +50,10 @@ std::optional<ScaledPacking> free_packing(const Analysis& analysis) {
     return scaled;
 }
 
-std::optional<ScaledPacking> even_packing(const Analysis& analysis, Units most_units) {
-    const ScaledPacking exact = rooted_packing(analysis);
+std::optional<ScaledPacking> even_packing(const ScaledPacking& exact, Units most_units) {
     Units common = 0;
     for (const Units root : exact.packing.roots) common = greatest_common_divisor(common, root);
-    CutOracle oracle(analysis.network());
+    CutOracle oracle(*exact.packing.network);
     for (Units cuts = 1; exact.packing.total / common * cuts <= most_units; ++cuts) {
         for (Units percent = 100; percent >= least_percent; --percent) {
             ScaledPacking even = exact;
