@@ -11,19 +11,18 @@
 namespace rondo::kernels {
 namespace {
 
-
-
 constexpr std::size_t pairs = 256 * 256;
 
-/// The values of all pairs. `greatest` takes the place of magnitudes above it: without infinities and
-/// NaNs, no pack needs care.
+/// The values of all pairs. `greatest` takes the place of magnitudes above it: without infinities
+/// and NaNs, no pack needs care.
 struct Inputs {
     std::vector<std::uint8_t> first, second;
 
     explicit Inputs(std::uint8_t greatest) : first(pairs), second(pairs) {
         const auto value = [greatest](std::size_t bits) {
             const std::size_t magnitude = bits & 0x7f;
-            return static_cast<std::uint8_t>(magnitude > greatest ? (bits & 0x80) | greatest : bits);
+            return static_cast<std::uint8_t>(magnitude > greatest ? (bits & 0x80) | greatest
+                                                                  : bits);
         };
         for (std::size_t i = 0; i < pairs; ++i) {
             first[i] = value(i / 256);
