@@ -14,6 +14,7 @@ import tempfile
 
 KIB, MIB = 1 << 10, 1 << 20
 HALVES = ("out_of_place", "in_place")
+LONGEST_RUN = 600  # seconds
 
 
 class Runs:
@@ -33,8 +34,9 @@ class Runs:
             file = os.path.join(folder, "run.json")
             command = [self.program, *arguments, *extra, "-J", file]
             print("#", " ".join(command[1:-2]), flush=True)
-            result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            if not os.path.exists(file):
+            result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                    timeout=LONGEST_RUN)
+            if result.returncode != 0 or not os.path.exists(file):
                 raise RuntimeError(f"{' '.join(command)} ended with code {result.returncode}:\n{result.stdout}")
             with open(file) as saved:
                 return json.load(saved)
@@ -116,6 +118,10 @@ GROUPS = {"all_reduce": all_reduce_targets, "types": type_targets, "collectives"
           "batches": batch_targets, "openmpi": openmpi_targets}
 
 
+def row_text(row, width):
+    return f"{row['target']:<{width}}  {row['wanted']:>7.2f}  {row['measured']:>7.2f}  {'pass' if row['met'] else 'FAIL'}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", help="rondo-bench")
@@ -128,15 +134,16 @@ def main():
         if options.only and name not in options.only:
             continue
         try:
-            rows += [{"target": target, "wanted": wanted, "measured": measured, "met": measured >= wanted}
-                     for target, wanted, measured in group(runs)]
-        except (RuntimeError, KeyError, IndexError, ValueError) as error:
+            for target, wanted, measured in group(runs):
+                rows.append({"target": target, "wanted": wanted, "measured": measured, "met": measured >= wanted})
+                print(row_text(rows[-1], 66), flush=True)
+        except (RuntimeError, KeyError, IndexError, ValueError, subprocess.TimeoutExpired) as error:
             print(f"targets of {name} could not be measured: {error}", file=sys.stderr)
             failed = True
     width = max((len(row["target"]) for row in rows), default=6)
     print(f"\n{'target':<{width}}  {'wanted':>7}  {'ratio':>7}")
     for row in rows:
-        print(f"{row['target']:<{width}}  {row['wanted']:>7.2f}  {row['measured']:>7.2f}  {'pass' if row['met'] else 'FAIL'}")
+        print(row_text(row, width))
     met = sum(row["met"] for row in rows)
     print(f"\n{met} of {len(rows)} targets met")
     if options.json:

@@ -48,8 +48,8 @@ void barrier_kernel(Barrier barrier) {
 /// An empty kernel on an idle stream, and waiting for it, from one caller.
 void launch_and_synchronise(benchmark::State& state) {
     const Stream stream{DeviceId(0)};
-    const kernels::Kernel<Nothing> kernel{
-        kernels::publish<Nothing, &empty_kernel>("empty_kernel"), "empty_kernel"};
+    const kernels::Kernel<Nothing> kernel{kernels::publish<Nothing, &empty_kernel>("empty_kernel"),
+                                          "empty_kernel"};
     for (auto _ : state) {
         kernels::launch(kernel, Nothing(), stream, {.blocks = 1});
         stream.synchronize();

@@ -16,8 +16,9 @@ struct Kernel {
     const char* name = "";        ///< mangled; the same under nvcc and g++
 };
 
-/// The kernel that runs programs on a pair. mean has the kernel of sum; give the number of contributions as the
-/// divisor. All pairs are supported; throws InvalidArgument when there is no such type or operator.
+/// The kernel that runs programs on a pair. mean has the kernel of sum; give the number of
+/// contributions as the divisor. All pairs are supported; throws InvalidArgument when there is no
+/// such type or operator.
 Kernel<ProgramArguments> find_program_kernel(ElementType type, ReduceOp op);
 
 /// A factor of premul_sum as the kernels take it: a double for f64, a float for all narrower

@@ -2,10 +2,10 @@
 // lane of the program chunk by chunk.
 #pragma once
 
-#include "kernels/steps.hpp"
 #include "kernels/fractions.hpp"
 #include "kernels/program.hpp"
 #include "kernels/program_numbers.hpp"
+#include "kernels/steps.hpp"
 
 namespace rondo::kernels {
 

@@ -172,7 +172,7 @@ private:
         write(
             "<section aria-labelledby=\"simulated\"><h2 id=\"simulated\">Simulated</h2>\n<p "
             "class=\"soft\">What the simulator predicts for the machine {}. These are no "
-            "measurements; saved logs of real machines stand beside them. The dashed limit is "
+            "measurements; saved logs of real machines stand beside them. The dashed line is "
             "computed: "
             "on this wiring no schedule is faster.</p>\n<div "
             "class=\"charts\">{}</div></section>\n",

@@ -2,6 +2,8 @@
 // the links, all at once, and what the topology allows.
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <vector>
 
 #include "bench/tool/contestant.hpp"

@@ -11,6 +11,8 @@
 namespace rondo::bench {
 namespace {
 
+constexpr const char* computed_bound = "bound of the wiring, computed";
+
 /// What a line of the charts is called: the strategy, with operator and type where several ran.
 std::string line_name(const Report& report, const Row& row) {
     const Row& first = report.rows.front();
@@ -61,7 +63,7 @@ std::vector<Series> LineSet::take() {
     std::set<int> taken;
     std::size_t peer = 0;
     for (Series& line : lines_) {
-        if (line.name == "limit") {
+        if (line.name == "limit" || line.name == computed_bound) {
             line.css_class = "limit";
         } else if (peers_.contains(line.name)) {
             line.css_class = fmt::format("p{}", peer++ % 4);
@@ -105,7 +107,7 @@ std::vector<Series> simulated_lines(const Report& report) {
                   row.simulated_us);
     }
     for (const Row& row : report.rows) {
-        lines.add("limit", static_cast<double>(row.size), row.bound_us);
+        lines.add(computed_bound, static_cast<double>(row.size), row.bound_us);
         for (const Half* half : halves_of(row)) {
             for (const PeerTime& peer : half->peers) {
                 if (peer.from_log) {

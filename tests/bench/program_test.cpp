@@ -144,7 +144,7 @@ TEST_F(BenchProgram, WrongUsageHasItsOwnExitCode) {
 
 TEST_F(BenchProgram, StrategiesAndTheirReasonsAreShown) {
     const BenchResult result = bench(
-        "all_reduce -g 8 -b 1M -e 1M --topology dgx1_v100 --strategy all --explain --no-limit -J "
+        "all_reduce -g 4 -b 1M -e 1M --topology dgx1_v100 --strategy all --explain --no-limit -J "
         "run.json");
     EXPECT_EQ(result.code, 0) << result.out << result.error;
     const ForeignLog log = read_foreign_text(result.out);
