@@ -10,6 +10,8 @@
 #include <functional>
 #include <random>
 
+#include <cuda_runtime_api.h>
+
 #include "rondo/training/checkpoint.hpp"
 #include "rondo/training/train.hpp"
 #include "samples/synthetic_data.hpp"
@@ -110,6 +112,56 @@ TEST(Resume, ContinuesBitByBit) {
             EXPECT_EQ(rest.steps, whole.steps);
         }
     }
+}
+
+/// Gradients that become ready in an order of their own: buckets are made anew by it after the
+/// first step, and a run that goes on has to have the same ones, as sums of floats round.
+class Shuffled final : public Model {
+public:
+    static constexpr std::size_t count = 6, width = 257;
+
+    std::vector<ParameterInfo> parameters() const override {
+        std::vector<ParameterInfo> infos;
+        for (std::size_t p = 0; p < count; ++p) infos.push_back({std::to_string(p), width});
+        return infos;
+    }
+    std::unique_ptr<ModelInstance> instantiate(int, const DataSource&, std::size_t) const override {
+        class Instance final : public ModelInstance {
+        public:
+            void loss_and_gradient(const GradientRequest& request) override {
+                std::vector<float> gradients(count * width);
+                for (std::size_t i = 0; i < gradients.size(); ++i) {
+                    for (const Sample& sample : request.batch.samples) {
+                        gradients[i] += request.scale * sample.features[i % 64] / 3;
+                    }
+                }
+                cudaMemcpyAsync(request.gradients, gradients.data(), 4 * gradients.size(),
+                                cudaMemcpyDefault, request.stream);
+                cudaStreamSynchronize(request.stream);
+                for (const std::size_t p : {3u, 0u, 5u, 1u, 4u, 2u}) {
+                    if (request.ready) request.ready(p);
+                }
+            }
+            void evaluate(const Batch&, const float*, BatchStatistics*, cudaStream_t) override {}
+        };
+        return std::make_unique<Instance>();
+    }
+};
+
+TEST(Resume, KeepsTheOrderOfBuckets) {
+    const Table data = synthetic::digits(30, 0.3f, 1);
+    const TemporaryFolder folder;
+    TrainingOptions options{.epochs = 4, .batch_size = 30};
+    options.buckets.bucket_bytes = options.buckets.first_bucket_bytes = 2 * 4 * Shuffled::width;
+    const auto whole = train(Shuffled(), DataParallel{5}, data, options).parameters;
+    options.epochs = 2;
+    options.checkpoint = folder.file("run");
+    train(Shuffled(), DataParallel{5}, data, options);
+    const Checkpoint saved = load_checkpoint(options.checkpoint);
+    EXPECT_EQ(saved.numbers_at("worker 0/sync 0/order"), (std::vector<double>{3, 0, 5, 1, 4, 2}));
+    options.epochs = 4;
+    options.resume = options.checkpoint;
+    EXPECT_EQ(train(Shuffled(), DataParallel{5}, data, options).parameters, whole);
 }
 
 TEST(Resume, OfAnotherRunIsRefused) {

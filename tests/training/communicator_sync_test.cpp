@@ -75,6 +75,9 @@ TEST(Buckets, AreFilledInReverseOrderAndTheFirstIsSmall) {
     const BucketOptions options{.bucket_bytes = 400, .first_bucket_bytes = 40};
     EXPECT_EQ(first_buckets(slices({50, 60, 70, 10, 3}), options), (Lists{{4, 3}, {2, 1}, {0}}));
     EXPECT_EQ(first_buckets(slices({}), options), Lists{});
+    BucketOptions known = options;
+    known.order = {1, 0, 2};
+    EXPECT_EQ(first_buckets(slices({50, 60, 70}), known), (Lists{{1}, {0, 2}}));
     EXPECT_EQ(first_buckets(slices({1000, 1}), options), (Lists{{1, 0}}));
     EXPECT_EQ(BucketOptions{}.bucket_bytes, 25u << 20);
     EXPECT_EQ(BucketOptions{}.first_bucket_bytes, 1u << 20);
@@ -266,6 +269,13 @@ TEST(CommunicatorGradientSync, Errors) {
                      make({{"a", 0, 5}, {"b", 4, 5}});
                  }),
                  {"'a' and 'b' overlap"});
+    for (const std::vector<std::size_t>& order :
+         {std::vector<std::size_t>{0}, {0, 0}, {0, 2}, {0, 1, 2}}) {
+        expect_words(error_of<InvalidArgument>([&] {
+                         make(slices({1, 1}), {.order = order});
+                     }),
+                     {"order", "each of 2 parameters once"});
+    }
     expect_words(error_of<InvalidArgument>([&] { CommunicatorGradientSync(comm, 1, {}); }), {"1"});
     CommunicatorGradientSync sync = make(slices({2, 2}));
     Gradients gradients(0, std::vector<float>(4));

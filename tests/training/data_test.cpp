@@ -99,6 +99,8 @@ TEST(Csv, EveryBadTextSaysWhere) {
         {"1,0.5\n2,1.5\n3,nan\n", {"line 3, column 1: 'nan'"}},
         {"1,0.5\n2,1.5\n3,cat\n", {"line 3, column 1: 'cat'"}},
         {"1,2,0,\n3,4,1,\n", {"line 1, column 3"}},
+        {"1,NaN,0\n2,3,1\n", {"line 1, column 1: 'NaN'"}},
+        {"1,,0\n2,3,1\n", {"line 1, column 1", "missing"}},
         {"1,a\n1,2\n1,b\n", {"line 1, column 1: 'a'"}, {.task = CsvTask::regression}}};
     for (const Row& bad : table) {
         SCOPED_TRACE(bad.text);
@@ -106,6 +108,7 @@ TEST(Csv, EveryBadTextSaysWhere) {
                      bad.words);
     }
     expect_words(error_of<Error>([] { load_csv("/does/not/exist.csv"); }), {"exist.csv"});
+    expect_words(error_of<Error>([] { load_csv("/"); }), {"the file / can't be read"});
 }
 
 TEST(Table, RefusesWhatDoesNotFit) {

@@ -290,13 +290,13 @@ TEST(TimelineOfARun, ShowsComputeAndNamesTheWorkerThatAllWaitFor) {
     EXPECT_GE(sync, 3u * 4u);
     Timeline made;
     for (std::uint32_t worker = 0; worker < 3; ++worker) {
-        made.add({worker, "compute", "x", 7, 0, worker == 1 ? 5.0 : 1.0});
+        made.add({worker, "compute", "x", 7, 0, worker == 1 ? 5.0 : worker == 0 ? 1.0 : 2.0});
         made.add({worker, "sync", "bucket 0", 7, 0.5, 1.5});
     }
     ASSERT_EQ(made.stalls(1).size(), 1u);
     EXPECT_EQ(made.stalls(1)[0].worker, 1u);
     EXPECT_EQ(made.stalls(1)[0].step, 7u);
-    EXPECT_EQ(made.stalls(1)[0].seconds, 4.0);
+    EXPECT_EQ(made.stalls(1)[0].seconds, 3.0);  // behind the last but one
     EXPECT_TRUE(made.stalls(5).empty());
     EXPECT_EQ(made.hidden_share(0), 0.5);
     EXPECT_EQ(made.hidden_share(1), 1.0);

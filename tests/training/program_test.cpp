@@ -138,6 +138,30 @@ TEST_F(TrainProgram, TrainsAndWritesAReportAndATimeline) {
     EXPECT_GE(compute, 2u * 75u);
 }
 
+/// y = 300 + 50 a - 20 b, far from 0 and far from 1: the loss is in the unit of the file.
+TEST_F(TrainProgram, LearnsLargeNumbersAndSaysHowWell) {
+    std::string text = "a\tb\ty\n";
+    for (int i = 0; i < 200; ++i) {
+        const double a = i % 17, b = i % 13;
+        text += std::to_string(a) + "\t" + std::to_string(b) + "\t" +
+                std::to_string(300 + 50 * a - 20 * b) + "\n";
+    }
+    write("line.tsv", text);
+    write("pipeline.json",
+          R"({"strategy": "model_parallel", "partitions": [{"worker": 0, "nodes": ["linear"]}]})");
+    for (const std::string strategy : {"", " --strategy pipeline.json"}) {
+        const ProgramResult result = run(
+            R"(--data line.tsv --delimiter '\t' --model linear --epochs 60 --gpu virtual --quiet)" +
+            strategy);
+        ASSERT_EQ(result.code, 0) << result.error;
+        expect_words(result.out, {"160 samples, 2 features, numbers as targets"});
+        const std::size_t at = result.out.find("loss ");
+        ASSERT_NE(at, result.out.npos);
+        EXPECT_LT(std::stod(result.out.substr(at + 5)), 100) << "the variance is 80000";
+        expect_words(result.out, {" of 40 samples, 100.00 %", "of their variance explained"});
+    }
+}
+
 TEST_F(TrainProgram, APopulationsReportHasItsLineage) {
     write("population.json",
           R"({"strategy": "population_based", "population_size": 3, "generations": 4})");

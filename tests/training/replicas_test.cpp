@@ -75,7 +75,8 @@ TEST(DataParallelTraining, IsLocalBitByBitWhereTheReductionIsExact) {
 TEST(DataParallelTraining, IsLocalWithinABoundOtherwise) {
     const Table data = synthetic::digits(640, 0.3f, 1);
     const Graph graph = dense_network(hidden, 10);
-    const TrainingOptions options{.epochs = 10, .batch_size = 64, .optimizer = Sgd{0.1, 0.9, 1e-4}};
+    const TrainingOptions options{
+        .epochs = sanitized ? 1u : 10u, .batch_size = 64, .optimizer = Sgd{0.1, 0.9, 1e-4}};
     const TrainingReport local = train(graph, Local{}, data, options);
     for (const std::uint32_t replicas : {1u, 2u, 4u, 8u}) {
         const TrainingReport report =
@@ -84,7 +85,7 @@ TEST(DataParallelTraining, IsLocalWithinABoundOtherwise) {
             EXPECT_EQ(report.parameters, local.parameters);
         }
         EXPECT_LT(distance(local.parameters, report.parameters), 2e-5) << replicas;
-        EXPECT_EQ(report.steps, 100u);
+        EXPECT_EQ(report.steps, sanitized ? 10u : 100u);
     }
 }
 
@@ -108,7 +109,7 @@ TEST(DataParallelTraining, UnevenShardsAreWeighted) {
 /// Any number of replicas, and batches smaller than it.
 TEST(DataParallelTraining, OddNumbersOfReplicasAndTinyBatches) {
     const Graph graph = dense_network(hidden, 10);
-    for (const std::size_t samples : {1u, 5u, 20u}) {
+    for (const std::size_t samples : sanitized ? std::vector{5u} : std::vector{1u, 5u, 20u}) {
         const Table data = synthetic::digits(samples, 0.3f, 2);
         for (const std::size_t batch : {std::size_t{1}, std::size_t{3}, std::size_t{1} << 40}) {
             const TrainingOptions options{.epochs = 2, .batch_size = batch};
@@ -203,7 +204,8 @@ std::vector<PipelineCase> pipeline_cases() {
 TEST(ModelParallelTraining, IsLocalBitByBit) {
     const Table data = synthetic::digits(60, 0.3f, 4);
     for (const PipelineCase& row : pipeline_cases()) {
-        for (const std::uint32_t micro_batches : {1u, 4u, 5u}) {
+        for (const std::uint32_t micro_batches :
+             sanitized ? std::vector{4u} : std::vector{1u, 4u, 5u}) {
             TrainingOptions options{.epochs = 2, .batch_size = 22, .optimizer = Adam{0.01}};
             options.accumulation = micro_batches;
             const TrainingReport local = train(row.graph, Local{}, data, options);

@@ -45,6 +45,9 @@ struct BucketOptions {
     bool find_unused = false;
     /// After the first step, buckets are made anew in the order in which rank 0 became ready.
     bool rebuild = true;
+    /// That order, where it is known from an earlier run: all parameters, each once. Then buckets
+    /// are made by it from the start and stay. Empty: not known.
+    std::vector<std::size_t> order = {};
     /// Workers may have different numbers of steps: those who are done call join(). Costs a small
     /// collective per step.
     bool uneven_inputs = false;
@@ -64,7 +67,7 @@ struct BucketOptions {
 class RONDO_API CommunicatorGradientSync final : public GradientSync {
 public:
     /// Throws InvalidArgument for a rank that is not there, slices that overlap, or buckets of 0
-    /// bytes.
+    /// bytes, or an order that is not one of all parameters.
     CommunicatorGradientSync(const Communicator& communicator, int rank,
                              std::vector<GradientSlice> parameters,
                              const BucketOptions& options = {});

@@ -4,8 +4,6 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "rondo/training/data.hpp"
+#include "training/data/read_file.hpp"
 
 namespace rondo::training {
 namespace {
@@ -148,8 +147,8 @@ std::size_t find_target(const CsvOptions& options, const CsvLine& first, bool he
                     header ? "" : " (the file has no header, so name it by its number from 0)"));
 }
 
-/// Whether the first line holds names: where another line has a number. The target may be a text in
-/// any case.
+/// Whether the first line holds names. The target may be a text in any case, and a value that is
+/// missing is no name.
 bool has_header(const CsvOptions& options, std::span<const CsvLine> lines) {
     if (options.header != CsvHeader::automatic) return options.header == CsvHeader::present;
     const CsvLine& first = lines[0];
@@ -160,7 +159,8 @@ bool has_header(const CsvOptions& options, std::span<const CsvLine> lines) {
     }
     const std::size_t target = find_target(options, first, true);
     for (std::size_t c = 0; c < first.fields.size(); ++c) {
-        if (c != target && !parse_exact(first.fields[c])) return true;
+        const std::string& name = first.fields[c];
+        if (c != target && !parse_exact(name) && !is_no_value(name)) return true;
     }
     return lines.size() > 1 && !is_no_value(first.fields[target]) &&
            !parse_exact(first.fields[target]) &&
@@ -310,9 +310,7 @@ Table read_csv(std::string_view text, const CsvOptions& options) {
 }
 
 Table load_csv(const std::string& path, const CsvOptions& options) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw Error(fmt::format("the file {} can't be opened", path));
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::string text = read_file(path);
     try {
         return read_csv(text, options);
     } catch (const InvalidArgument& error) {

@@ -36,9 +36,23 @@ void Cell::make_syncs() {
                 ? GradientAggregation::sum
                 : aggregation;
         buckets.uneven_inputs = false;  // all replicas take the same steps
+        buckets.order = syncs_.size() < options_.bucket_orders.size()
+                            ? options_.bucket_orders[syncs_.size()]
+                            : std::vector<std::size_t>();
         syncs_.emplace_back(*options_.peers, static_cast<int>(options_.replica), std::move(slices),
                             buckets);
     }
+}
+
+std::vector<std::vector<std::size_t>> Cell::bucket_orders() const {
+    std::vector<std::vector<std::size_t>> orders;
+    for (const CommunicatorGradientSync& sync : syncs_) {
+        std::vector<std::size_t>& order = orders.emplace_back();
+        for (const auto& bucket : sync.buckets()) {
+            order.insert(order.end(), bucket.begin(), bucket.end());
+        }
+    }
+    return orders;
 }
 
 float Cell::scale_of(std::size_t samples, std::size_t all_samples) const {

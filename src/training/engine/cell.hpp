@@ -55,6 +55,8 @@ public:
         const TrainingOptions* training = nullptr;
         std::uint32_t number = 0;  ///< among all cells
         bool prescaled = false;    ///< gradients are weighted already, so weighted means are sums
+        /// By sync: the order of its buckets in the run that goes on. Empty: a new run.
+        std::vector<std::vector<std::size_t>> bucket_orders = {};
     };
 
     explicit Cell(Options options);
@@ -67,6 +69,8 @@ public:
     void step(std::span<const std::size_t> samples, std::size_t all_samples);
     /// Loss and samples since the last call.
     std::pair<double, double> take_loss();
+    /// By sync: its parameters in the order of its buckets.
+    std::vector<std::vector<std::size_t>> bucket_orders() const;
     PipelineTimes times() const { return runner_->times(); }
 
     // Between steps. In the array of all parameters.

@@ -25,6 +25,7 @@ public:
           // Later than the collectives, whose errors say more.
           meeting_(layout.cells(), 2 * job.options.timeout) {
         check_devices();
+        resumed_ = keeper_.resume();
         make_communicators();
         if (layout.workers > 1) make_pipeline();
         for (std::uint32_t number = 0; number < layout.cells(); ++number) make_cell(number);
@@ -122,7 +123,8 @@ private:
                               .live = live_parameters(),
                               .training = &job_.options,
                               .number = number,
-                              .prescaled = layout_.all_weighted()};
+                              .prescaled = layout_.all_weighted(),
+                              .bucket_orders = saved_orders(w)};
         const std::vector<std::size_t> offsets = options.parameters.local_offsets;
         Cell& cell = cells_.emplace_back(std::move(options));
         if (layout_.workers == 1) {
@@ -134,6 +136,19 @@ private:
                 std::make_unique<PipelineRunner>(*pipeline_, job_.data, cell.stream(), w, offsets,
                                                  make_transport(hubs_[r], transports_[r], w)));
         }
+    }
+
+    /// Sums of floats depend on what is in a bucket with what, so its order goes on too.
+    std::vector<std::vector<std::size_t>> saved_orders(std::uint32_t worker) const {
+        std::vector<std::vector<std::size_t>> orders;
+        while (resumed_ && resumed_->numbers.contains(order_name(worker, orders.size()))) {
+            const auto& numbers = resumed_->numbers_at(order_name(worker, orders.size()));
+            orders.emplace_back(numbers.begin(), numbers.end());
+        }
+        return orders;
+    }
+    static std::string order_name(std::uint32_t worker, std::size_t sync) {
+        return fmt::format("worker {}/sync {}/order", worker, sync);
     }
 
     std::vector<bool> live_parameters() const {
@@ -148,7 +163,7 @@ private:
     void begin() {
         std::vector<float> parameters(parameter_count(infos_));
         job_.model.initialize(parameters, job_.options.seed);
-        const std::optional<Checkpoint> checkpoint = keeper_.resume();
+        const std::optional<Checkpoint> checkpoint = std::exchange(resumed_, {});
         for (Cell& cell : cells_) {
             if (!checkpoint) {
                 cell.load_parameters(parameters);
@@ -192,6 +207,12 @@ private:
             checkpoint.arrays[prefix + "first"] = state.first;
             checkpoint.arrays[prefix + "second"] = state.second;
             checkpoint.counts["optimizer steps"] = state.steps;
+        }
+        for (std::uint32_t w = 0; w < layout_.workers; ++w) {
+            const auto orders = cells_[w].bucket_orders();
+            for (std::size_t s = 0; s < orders.size(); ++s) {
+                checkpoint.numbers[order_name(w, s)] = {orders[s].begin(), orders[s].end()};
+            }
         }
         keeper_.save(std::move(checkpoint));
     }
@@ -307,6 +328,7 @@ private:
     std::vector<ParameterInfo> infos_;
     RoundKeeper keeper_;
     Meeting meeting_;
+    std::optional<Checkpoint> resumed_;  ///< until begin()
     std::vector<Communicator> columns_;
     std::optional<PipelinePlan> pipeline_;
     std::vector<TransportOptions> transports_;

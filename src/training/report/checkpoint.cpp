@@ -10,12 +10,11 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
 #include "training/data/digest.hpp"
+#include "training/data/read_file.hpp"
 #include "training/report/seal.hpp"
 
 namespace rondo::training {
@@ -226,9 +225,7 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
 }
 
 Checkpoint load_checkpoint(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw Error(fmt::format("the checkpoint {} can't be opened", path));
-    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    const std::string bytes = read_file(path);
     try {
         return checkpoint_from_bytes(bytes);
     } catch (const CheckpointError& error) {

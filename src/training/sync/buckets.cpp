@@ -27,6 +27,7 @@ BucketList fill_buckets(std::span<const std::size_t> order,
 }
 
 BucketList first_buckets(std::span<const GradientSlice> parameters, const BucketOptions& options) {
+    if (!options.order.empty()) return fill_buckets(options.order, parameters, options);
     std::vector<std::size_t> order(parameters.size());
     std::iota(order.rbegin(), order.rend(), std::size_t{0});
     return fill_buckets(order, parameters, options);
@@ -52,6 +53,16 @@ void check_slices(std::span<const GradientSlice> parameters, const BucketOptions
     if (options.bucket_bytes == 0 || options.first_bucket_bytes == 0) {
         throw InvalidArgument(fmt::format("buckets of {} bytes, the first of {}, can't be filled",
                                           options.bucket_bytes, options.first_bucket_bytes));
+    }
+    std::vector<std::size_t> numbers = options.order;
+    std::ranges::sort(numbers);
+    for (std::size_t i = 0; i < std::max(numbers.size(), parameters.size()); ++i) {
+        if (numbers.empty()) break;
+        if (numbers.size() != parameters.size() || numbers[i] != i) {
+            throw InvalidArgument(
+                fmt::format("the order of {} gradients does not have each of {} parameters once",
+                            numbers.size(), parameters.size()));
+        }
     }
     std::vector<const GradientSlice*> order;
     for (const GradientSlice& slice : parameters) order.push_back(&slice);

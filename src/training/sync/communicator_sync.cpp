@@ -38,6 +38,7 @@ public:
         allocate();
         touched_.assign(parameters_.size(), false);
         used_.assign(parameters_.size(), true);
+        rebuilt_ = !options_.order.empty();
         use_buckets(first_buckets(parameters_, options_));
     }
 

@@ -16,7 +16,7 @@ struct ToolOptions {
     std::string model = "dense:32";
     std::string activation = "tanh";
     std::string strategy;  ///< a file; empty: local
-    std::string optimizer = "sgd:lr=0.1,momentum=0.9";
+    std::string optimizer = "adam:lr=0.01";
     std::string gpu = "default";
     std::uint32_t epochs = 20;
     std::uint32_t local_epochs = 1;

@@ -3,7 +3,6 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
-#include <iterator>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -12,17 +11,12 @@
 #include "rondo/training/data.hpp"
 #include "rondo/training/timeline.hpp"
 #include "rondo/training/train.hpp"
+#include "training/data/read_file.hpp"
 #include "training/report/writable.hpp"
 #include "training/tool/options.hpp"
 
 namespace rondo::training::tool {
 namespace {
-
-std::string read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw Error(fmt::format("the file {} can't be opened", path));
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 void write_file(const std::string& path, const std::string& text) {
     std::ofstream file(path, std::ios::binary);
