@@ -460,7 +460,8 @@ public:
 
     /// The results in the order of the pairs. Where every value goes to the devices that it comes
     /// from, all tensors are reduced as one message, without being copied together; otherwise one
-    /// after the other. An empty batch has no results.
+    /// after the other. An empty batch has no results. As with reduce() and broadcast(), results of
+    /// a call that was captured must live as long as the graph, which writes them at every replay.
     template <class T>
     std::vector<Mirrored<T>> batch_reduce(ReduceOp op, const std::vector<ReducePair<T>>& pairs,
                                           const CallOptions& options = {}) {
