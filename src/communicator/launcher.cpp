@@ -226,7 +226,14 @@ CallRecord* Launcher::launch() try {
             next = &record->next;
         }
     }
-    for (PreparedRank& prepared : ranks_) free_staging(prepared);
+    for (PreparedRank& prepared : ranks_) {
+        if (prepared.staged_input == nullptr && prepared.staged_output == nullptr) continue;
+        // A rank that is aborted leaves while its peers may still make their last writes.
+        for (const CallRecord* other = first; other != nullptr; other = other->next) {
+            if (!(other->stream == prepared.stream)) prepared.stream.wait(other->event);
+        }
+        free_staging(prepared);
+    }
     return first;
 } catch (...) {
     state_.fail(std::current_exception());
