@@ -1,5 +1,7 @@
 // Tables: adding, selecting, splitting, scaling.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -94,8 +96,11 @@ Scaling fit_scaling(const Table& table) {
     }
     Scaling scaling;
     for (std::size_t f = 0; f < features; ++f) {
-        scaling.mean.push_back(static_cast<float>(sum[f] / count));
-        scaling.deviation.push_back(static_cast<float>(std::sqrt(square[f] / count)));
+        const double mean = sum[f] / count, deviation = std::sqrt(square[f] / count);
+        // What rounding makes of a constant is no deviation.
+        const double noise = count * std::abs(mean) * std::numeric_limits<double>::epsilon();
+        scaling.mean.push_back(static_cast<float>(mean));
+        scaling.deviation.push_back(deviation > noise ? static_cast<float>(deviation) : 0.0f);
     }
     return scaling;
 }
