@@ -73,9 +73,11 @@ std::pair<Table, Table> split_table(const Table& table, double fraction, std::ui
         throw InvalidArgument(
             fmt::format("the fraction of a split is {}; it must be 0 to below 1", fraction));
     }
-    const std::vector<std::size_t> order = permutation(table.size(), Random(seed, 0x5b117));
+    std::vector<std::size_t> order = permutation(table.size(), Random(seed, 0x5b117));
     const auto second = static_cast<std::size_t>(fraction * static_cast<double>(table.size()));
-    const std::span<const std::size_t> all(order);
+    const std::span<std::size_t> all(order);
+    std::ranges::sort(all.subspan(second));
+    std::ranges::sort(all.first(second));
     return {select_samples(table, all.subspan(second)), select_samples(table, all.first(second))};
 }
 
