@@ -123,7 +123,7 @@ TEST(HtmlReport, IsWellFormedAndHasWhatHappened) {
         html_report(report, {.title = nasty, .facts = {{nasty, "a fact"}, {"model", nasty}}});
     const auto html = parse(text);
     EXPECT_EQ(count(html, "/html/head/title"), 1u);
-    EXPECT_EQ(count(html, "/html/body/svg"), 3u) << "loss, accuracy, lineage";
+    EXPECT_EQ(count(html, "/html/body/div/svg"), 3u) << "loss, accuracy, lineage";
     EXPECT_EQ(count(html, "//script | //@href | //@src"), 0u) << "it needs no other file";
     EXPECT_EQ(text.find("@import"), text.npos);
     expect_words(all_text(html), {nasty, "a fact", "87.50 % of 40 samples", "2 rounds", "client 5",

@@ -18,7 +18,7 @@ h1{font-size:24px;margin:0 0 4px}h2{font-size:17px;margin:28px 0 8px}
 p.strategy{color:var(--quiet);margin:0 0 20px}
 table{border-collapse:collapse}td,th{padding:4px 14px 4px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule)}
 th{font-weight:500;color:var(--quiet);white-space:nowrap}
-svg{max-width:100%;height:auto}
+.picture{overflow-x:auto}.picture>svg{display:block;width:100%;min-width:560px;max-width:760px;height:auto}
 pre{background:var(--card);padding:12px;overflow-x:auto;font-size:12px}
 </style>
 )";
@@ -26,6 +26,11 @@ pre{background:var(--card);padding:12px;overflow-x:auto;font-size:12px}
 std::string fact_row(std::string_view name, std::string_view value) {
     return fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", escaped_markup(name),
                        escaped_markup(value));
+}
+
+/// Narrow screens move a picture instead of shrinking it until its text can't be read.
+std::string scrolling(const std::string& picture) {
+    return "<div class='picture'>" + picture + "</div>\n";
 }
 
 bool has_accuracy(const TrainingReport& report) {
@@ -81,12 +86,12 @@ std::string html_report(const TrainingReport& report, const HtmlReportOptions& o
         "<p class='strategy'>{2}</p>\n",
         escaped_markup(options.title), html_style, escaped_markup(to_string(report.strategy)));
     html += fact_table(report, options);
-    html += "<h2>Curves</h2>\n" + draw_curves(report.curves, {.title = "Loss"});
+    html += "<h2>Curves</h2>\n" + scrolling(draw_curves(report.curves, {.title = "Loss"}));
     if (has_accuracy(report)) {
-        html += draw_curves(report.curves, {.title = "Accuracy", .accuracy = true});
+        html += scrolling(draw_curves(report.curves, {.title = "Accuracy", .accuracy = true}));
     }
     if (report.evolution && !report.evolution->generations.empty()) {
-        html += "<h2>Population</h2>\n" + draw_lineage(*report.evolution);
+        html += "<h2>Population</h2>\n" + scrolling(draw_lineage(*report.evolution));
     }
     html += failures(report);
     if (!report.timetable.empty()) {
