@@ -18,8 +18,8 @@ pugi::xml_document parse(const std::string& text) {
     pugi::xml_document document;
     const pugi::xml_parse_result result =
         document.load_buffer(text.data(), text.size(), pugi::parse_full);
-    EXPECT_TRUE(result) << result.description() << " at: "
-                        << text.substr(static_cast<std::size_t>(result.offset), 80);
+    EXPECT_TRUE(result) << result.description()
+                        << " at: " << text.substr(static_cast<std::size_t>(result.offset), 80);
     return document;
 }
 
@@ -61,9 +61,9 @@ TEST(Charts, PlaceLargerLossesHigher) {
     const auto svg = parse(draw_curves(std::vector{line("a", {8, 4, 2})}));
     const std::string points = svg.select_node("/svg/polyline").node().attribute("points").value();
     double x[3], y[3];
-    ASSERT_EQ(std::sscanf(points.c_str(), "%lf,%lf %lf,%lf %lf,%lf", x, y, x + 1, y + 1, x + 2,
-                          y + 2),
-              6);
+    ASSERT_EQ(
+        std::sscanf(points.c_str(), "%lf,%lf %lf,%lf %lf,%lf", x, y, x + 1, y + 1, x + 2, y + 2),
+        6);
     EXPECT_LT(x[0], x[1]);
     EXPECT_LT(x[1], x[2]);
     EXPECT_LT(y[0], y[1]);  // y grows downwards
@@ -72,8 +72,8 @@ TEST(Charts, PlaceLargerLossesHigher) {
 
 TEST(Charts, LeaveOutWhatIsNoNumber) {
     const double none = std::nan(""), endless = std::numeric_limits<double>::infinity();
-    const auto svg = parse(draw_curves(std::vector{line("a", {1, none, endless, 2}),
-                                                   line("gone", {none}), line("dot", {5})}));
+    const auto svg = parse(draw_curves(
+        std::vector{line("a", {1, none, endless, 2}), line("gone", {none}), line("dot", {5})}));
     EXPECT_EQ(count(svg, "/svg/polyline"), 2u);
     EXPECT_EQ(count(svg, "/svg/circle"), 1u) << "a single point is a dot";
     for (const auto& each : svg.select_nodes("//@*")) {

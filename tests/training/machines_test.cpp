@@ -10,10 +10,10 @@
 namespace rondo::training::test {
 namespace {
 
-const char* const machines[] = {
-    "dgx1_p100",   "dgx1_v100",       "dgx2_v100", "dgx_a100", "dgx_a100_x2", "dgx_a100_x4",
-    "pcie4_nop2p", "gb200_nvl72_1sw", "hgx_h100",  "host",     "mi250_16gcd", "pcie8_2sw",
-    "pcie8_4sw"};
+const char* const machines[] = {"dgx1_p100",   "dgx1_v100",   "dgx2_v100",   "dgx_a100",
+                                "dgx_a100_x2", "dgx_a100_x4", "pcie4_nop2p", "gb200_nvl72_1sw",
+                                "hgx_h100",    "host",        "mi250_16gcd", "pcie8_2sw",
+                                "pcie8_4sw"};
 
 /// Hostile, seeded or checked, as the variant of the test says; another machine.
 void become(const std::string& machine) {
@@ -79,10 +79,9 @@ TEST_F(Machines, WithAnyNumberOfDevicesTrainAlike) {
         become(std::to_string(count));
         expect_equal_to_local(DataParallel{count});
         if (count < 2) continue;
-        const ModelParallel halves{
-            .partitions = {{{"dense0", "activation0"}, 0},
-                           {{"dense1", "activation1", "dense2"}, count - 1}},
-            .micro_batches = count};
+        const ModelParallel halves{.partitions = {{{"dense0", "activation0"}, 0},
+                                                  {{"dense1", "activation1", "dense2"}, 1}},
+                                   .micro_batches = count};
         expect_equal_to_local(halves);
     }
 }

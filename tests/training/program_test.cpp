@@ -169,8 +169,8 @@ TEST_F(TrainProgram, WritesWhatItLearned) {
     const std::string common =
         "--data line.csv --model linear --gpu virtual --quiet --validation 0 --no-shuffle ";
     ASSERT_EQ(run(common + "--epochs 0 --parameters start.json").code, 0);
-    ASSERT_EQ(run(common + "--batch 4 --epochs 1 --optimizer sgd:lr=0.1 --parameters end.json").code,
-              0);
+    ASSERT_EQ(
+        run(common + "--batch 4 --epochs 1 --optimizer sgd:lr=0.1 --parameters end.json").code, 0);
     const auto start = nlohmann::json::parse(contents("start.json"));
     const auto end = nlohmann::json::parse(contents("end.json"));
     EXPECT_EQ(start["feature_names"], (std::vector<std::string>{"a", "b"}));
@@ -195,8 +195,8 @@ TEST_F(TrainProgram, LearnsAConstant) {
     std::string text = "a,y\n";
     for (int i = 0; i < 50; ++i) text += std::to_string(i % 7) + ",0.1\n";
     write("same.csv", text);
-    const ProgramResult result = run(
-        "--data same.csv --task regression --model linear --epochs 30 --gpu virtual --quiet");
+    const ProgramResult result =
+        run("--data same.csv --task regression --model linear --epochs 30 --gpu virtual --quiet");
     ASSERT_EQ(result.code, 0) << result.error;
     EXPECT_EQ(result.out.find("explained"), result.out.npos) << result.out;
     EXPECT_EQ(result.out.find("nan"), result.out.npos) << result.out;

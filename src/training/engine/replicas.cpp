@@ -129,13 +129,18 @@ private:
         Cell& cell = cells_.emplace_back(std::move(options));
         if (layout_.workers == 1) {
             cell.set_runner(std::make_unique<ModelRunner>(job_.model, job_.data, cell.stream(),
-                                                          replica_samples(),
-                                                          job_.options.accumulation));
+                                                          replica_samples(), parts_of_batch()));
         } else {
             cell.set_runner(
                 std::make_unique<PipelineRunner>(*pipeline_, job_.data, cell.stream(), w, offsets,
                                                  make_transport(hubs_[r], transports_[r], w)));
         }
+    }
+
+    /// A model-parallel graph on one worker has its micro-batches too: the same bits as on several.
+    std::uint32_t parts_of_batch() const {
+        return layout_.pipeline.partitions.empty() ? job_.options.accumulation
+                                                   : layout_.pipeline.micro_batches;
     }
 
     /// Sums of floats depend on what is in a bucket with what, so its order goes on too.

@@ -132,9 +132,9 @@ std::string draw_series(const Series& series, const Axes& axes, std::size_t numb
     for (const ChartPoint& point : series.points) {
         points += fmt::format("{:.1f},{:.1f} ", axes.x(point.x), axes.y(point.y));
     }
-    std::string svg = fmt::format(
-        "<polyline class='{}' points='{}' stroke-width='{}' opacity='{}'/>\n", style, points,
-        main ? 2.5 : 1.6, all > series_styles && !main ? 0.6 : 1);
+    std::string svg =
+        fmt::format("<polyline class='{}' points='{}' stroke-width='{}' opacity='{}'/>\n", style,
+                    points, main ? 2.5 : 1.6, all > series_styles && !main ? 0.6 : 1);
     if (series.points.size() == 1) {
         svg += fmt::format("<circle class='{}' cx='{:.1f}' cy='{:.1f}' r='3'/>\n", style,
                            axes.x(series.points[0].x), axes.y(series.points[0].y));

@@ -81,7 +81,8 @@ private:
                 settings += fmt::format("{} {:.4g}, ", log_.hyperparameters[h], record.settings[h]);
             }
             svg += fmt::format(
-                "<circle class='member' cx='{:.1f}' cy='{:.1f}' r='6' fill='{}'><title>member {}, generation "
+                "<circle class='member' cx='{:.1f}' cy='{:.1f}' r='6' fill='{}'><title>member {}, "
+                "generation "
                 "{}: {}loss {:.5g}</title></circle>\n",
                 x(g), y(m), colour(record.score), m, g + 1, escaped_markup(settings), record.score);
         }

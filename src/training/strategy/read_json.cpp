@@ -55,8 +55,8 @@ FederatedAggregation read_aggregation(JsonFields fields) {
                                .beta1 = fields.number_or("beta1", otherwise.beta1),
                                .beta2 = fields.number_or("beta2", otherwise.beta2),
                                .tau = fields.number_or("tau", otherwise.tau),
-                               .bias_correction = fields.boolean_or("bias_correction",
-                                                                    otherwise.bias_correction)};
+                               .bias_correction =
+                                   fields.boolean_or("bias_correction", otherwise.bias_correction)};
             }
             default:
                 return FedAvg{};
