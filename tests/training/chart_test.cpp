@@ -2,6 +2,7 @@
 #include "rondo/training/chart.hpp"
 
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include <pugixml.hpp>

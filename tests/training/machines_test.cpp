@@ -1,5 +1,7 @@
 // Training on machines of every kind that there is a preset of, and with every number of devices:
 // the parameters are those of one device.
+#include <algorithm>
+
 #include <cuda_runtime_api.h>
 
 #include "rondo/training/train.hpp"

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "rondo/training/train.hpp"
 #include "training/engine/batches.hpp"
