@@ -9,6 +9,18 @@ namespace {
 
 using LimitClock = std::chrono::steady_clock;
 
+constexpr std::size_t most_bytes_alone = 256 << 10;
+constexpr double trial_seconds = 200e-6;
+constexpr int most_trial_passes = 100;
+
+std::size_t bytes_of(const std::vector<FoldWork>& work) {
+    std::size_t bytes = 0;
+    for (const FoldWork& each : work) {
+        bytes += sizeof(float) * each.count * (each.sources.size() + each.destinations.size());
+    }
+    return bytes;
+}
+
 const float* as_floats(const std::byte* bytes) {
     return reinterpret_cast<const float*>(bytes);
 }
@@ -127,29 +139,40 @@ std::vector<FoldWork> folds_of(const Buffers& buffers, const Case& test) {
 
 void FoldLimit::begin(const Case& test) {
     work_ = work_of(test);
-    // The first passes warm up; the second ones count.
+    std::vector<Way> ways;
+    for (const LoopStyle style : loop_styles()) {
+        ways.push_back({style, false});
+        if (bytes_of(work_) <= most_bytes_alone) ways.push_back({style, true});
+    }
+    // Each way is tried for a moment, the first pass to warm up.
     PinnedTeam team;
     double best = 0;
-    for (const LoopStyle style : loop_styles()) {
-        time(team, style, 1);
-        const double seconds = std::min(time(team, style, 1), time(team, style, 1));
+    for (const Way& way : ways) {
+        const double first = time(team, way, 1);
+        const int passes = std::clamp(static_cast<int>(trial_seconds / std::max(first, 1e-9)), 1,
+                                      most_trial_passes);
+        const double seconds = std::min(time(team, way, passes), time(team, way, passes));
         if (best == 0 || seconds < best) {
             best = seconds;
-            style_ = style;
+            way_ = way;
         }
     }
 }
 
 double FoldLimit::run(int warm_up, int iterations) {
     PinnedTeam team;
-    time(team, style_, warm_up);
-    return time(team, style_, iterations);
+    time(team, way_, warm_up);
+    return time(team, way_, iterations);
 }
 
-double FoldLimit::time(PinnedTeam& team, LoopStyle style, int iterations) const {
+double FoldLimit::time(PinnedTeam& team, const Way& way, int iterations) const {
     const auto begin = LimitClock::now();
     for (int i = 0; i < iterations; ++i) {
-        team.run([&](unsigned thread) { do_share(work_, style, thread, team.size()); });
+        if (way.alone) {
+            do_share(work_, way.style, 0, 1);
+        } else {
+            team.run([&](unsigned thread) { do_share(work_, way.style, thread, team.size()); });
+        }
     }
     const std::chrono::duration<double> taken = LimitClock::now() - begin;
     return taken.count() / std::max(iterations, 1);
