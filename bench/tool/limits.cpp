@@ -10,6 +10,7 @@ namespace {
 using LimitClock = std::chrono::steady_clock;
 
 constexpr std::size_t most_bytes_alone = 256 << 10;
+constexpr std::size_t least_bytes_turning = 1 << 20;
 constexpr double trial_seconds = 200e-6;
 constexpr int most_trial_passes = 100;
 
@@ -46,18 +47,37 @@ private:
 #endif
 };
 
-/// `thread` does elements begin to end of every piece of work.
-void do_share(const std::vector<FoldWork>& work, LoopStyle style, unsigned thread,
-              unsigned threads) {
+/// What one of several threads does of a pass.
+struct Share {
+    unsigned thread = 0, threads = 1;
+    bool backwards = false;
+};
+
+/// Elements begin to end, in pieces that caches hold. Backwards, what the pass before touched last
+/// comes first, while it is still in a cache.
+void fold_pieces(const FoldSpans& spans, std::size_t begin, std::size_t end, LoopStyle style,
+                 bool backwards) {
+    constexpr std::size_t piece = 16 << 10;  // floats
+    const std::size_t pieces = (end - begin + piece - 1) / piece;
+    for (std::size_t i = 0; i < pieces; ++i) {
+        const std::size_t at = begin + (backwards ? pieces - 1 - i : i) * piece;
+        fold(spans, at, std::min(at + piece, end), style);
+    }
+}
+
+/// `thread` does its part of every piece of work.
+void do_share(const std::vector<FoldWork>& work, LoopStyle style, const Share& share) {
     constexpr std::size_t line = 64;  // floats; shares begin at whole cache lines
     [[maybe_unused]] const NoDenormals no_denormals;
-    for (const FoldWork& fold_work : work) {
-        const auto border = [&](unsigned t) {
-            return t == threads ? fold_work.count : fold_work.count * t / threads / line * line;
+    for (std::size_t i = 0; i < work.size(); ++i) {
+        const FoldWork& each = work[share.backwards ? work.size() - 1 - i : i];
+        const auto border = [&](unsigned thread) {
+            return thread == share.threads ? each.count
+                                           : each.count * thread / share.threads / line * line;
         };
-        fold({fold_work.sources.data(), fold_work.destinations.data(), fold_work.sources.size(),
-              fold_work.destinations.size()},
-             border(thread), border(thread + 1), style);
+        fold_pieces({each.sources.data(), each.destinations.data(), each.sources.size(),
+                     each.destinations.size()},
+                    border(share.thread), border(share.thread + 1), style, share.backwards);
     }
 }
 
@@ -141,15 +161,16 @@ void FoldLimit::begin(const Case& test) {
     work_ = work_of(test);
     std::vector<Way> ways;
     for (const LoopStyle style : loop_styles()) {
-        ways.push_back({style, false});
-        if (bytes_of(work_) <= most_bytes_alone) ways.push_back({style, true});
+        ways.push_back({.style = style});
+        if (bytes_of(work_) >= least_bytes_turning) ways.push_back({.style = style, .turns = true});
+        if (bytes_of(work_) <= most_bytes_alone) ways.push_back({.style = style, .alone = true});
     }
     // Each way is tried for a moment, the first pass to warm up.
     PinnedTeam team;
     double best = 0;
     for (const Way& way : ways) {
         const double first = time(team, way, 1);
-        const int passes = std::clamp(static_cast<int>(trial_seconds / std::max(first, 1e-9)), 1,
+        const int passes = std::clamp(static_cast<int>(trial_seconds / std::max(first, 1e-9)), 2,
                                       most_trial_passes);
         const double seconds = std::min(time(team, way, passes), time(team, way, passes));
         if (best == 0 || seconds < best) {
@@ -168,10 +189,13 @@ double FoldLimit::run(int warm_up, int iterations) {
 double FoldLimit::time(PinnedTeam& team, const Way& way, int iterations) const {
     const auto begin = LimitClock::now();
     for (int i = 0; i < iterations; ++i) {
+        const bool backwards = way.turns && i % 2 != 0;
         if (way.alone) {
-            do_share(work_, way.style, 0, 1);
+            do_share(work_, way.style, {});
         } else {
-            team.run([&](unsigned thread) { do_share(work_, way.style, thread, team.size()); });
+            team.run([&](unsigned thread) {
+                do_share(work_, way.style, {thread, team.size(), backwards});
+            });
         }
     }
     const std::chrono::duration<double> taken = LimitClock::now() - begin;

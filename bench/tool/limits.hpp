@@ -36,6 +36,7 @@ private:
     struct Way {
         LoopStyle style = {};
         bool alone = false;  ///< one thread: faster than meeting others, where there is little to do
+        bool turns = false;  ///< every other pass goes backwards
     };
     double time(PinnedTeam& team, const Way& way, int iterations) const;
 
