@@ -38,6 +38,7 @@ private:
         bool alone = false;  ///< one thread: faster than meeting others, where there is little to do
         bool turns = false;  ///< every other pass goes backwards
     };
+    static std::vector<Way> ways_of(const std::vector<FoldWork>& work);
     double time(PinnedTeam& team, const Way& way, int iterations) const;
 
     std::vector<FoldWork> work_;
