@@ -12,6 +12,7 @@ using LimitClock = std::chrono::steady_clock;
 
 constexpr std::size_t most_bytes_alone = 256 << 10;
 constexpr std::size_t least_bytes_turning = 1 << 20;
+constexpr std::size_t most_bytes_in_caches = 512 << 20;
 constexpr double trial_seconds = 5e-3;
 constexpr int most_trial_passes = 1000;
 
@@ -162,7 +163,9 @@ std::vector<FoldLimit::Way> FoldLimit::ways_of(const std::vector<FoldWork>& work
     std::vector<Way> ways;
     for (const LoopStyle style : loop_styles()) {
         ways.push_back({.style = style});
-        if (bytes_of(work) >= least_bytes_turning) ways.push_back({.style = style, .turns = true});
+        if (bytes_of(work) >= least_bytes_turning && bytes_of(work) <= most_bytes_in_caches) {
+            ways.push_back({.style = style, .turns = true});
+        }
         if (bytes_of(work) <= most_bytes_alone) ways.push_back({.style = style, .alone = true});
     }
     return ways;
@@ -174,9 +177,10 @@ void FoldLimit::begin(const Case& test) {
     work_ = work_of(test);
     PinnedTeam team;
     std::map<std::pair<bool, bool>, std::pair<double, Way>> fastest;
+    const bool beyond_caches = bytes_of(work_) > most_bytes_in_caches;
     for (const Way& way : ways_of(work_)) {
-        time(team, way, 1);
-        const double seconds = time(team, way, 2);
+        if (!beyond_caches) time(team, way, 1);  // nothing to warm up otherwise
+        const double seconds = time(team, way, beyond_caches ? 1 : 2);
         const auto [kind, is_new] = fastest.try_emplace({way.style.streaming, way.turns}, seconds, way);
         if (!is_new && seconds < kind->second.first) kind->second = {seconds, way};
     }
