@@ -59,7 +59,6 @@ public:
     }
 
 private:
-
 };
 
 }  // namespace

@@ -181,7 +181,8 @@ void FoldLimit::begin(const Case& test) {
     for (const Way& way : ways_of(work_)) {
         if (!beyond_caches) time(team, way, 1);  // nothing to warm up otherwise
         const double seconds = time(team, way, beyond_caches ? 1 : 2);
-        const auto [kind, is_new] = fastest.try_emplace({way.style.streaming, way.turns}, seconds, way);
+        const auto [kind, is_new] =
+            fastest.try_emplace({way.style.streaming, way.turns}, seconds, way);
         if (!is_new && seconds < kind->second.first) kind->second = {seconds, way};
     }
     double best = 0;

@@ -35,7 +35,8 @@ protected:
 private:
     struct Way {
         LoopStyle style = {};
-        bool alone = false;  ///< one thread: faster than meeting others, where there is little to do
+        bool alone =
+            false;  ///< one thread: faster than meeting others, where there is little to do
         bool turns = false;  ///< every other pass goes backwards
     };
     static std::vector<Way> ways_of(const std::vector<FoldWork>& work);

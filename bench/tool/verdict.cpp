@@ -76,7 +76,8 @@ std::string doubt_of(const Report& report) {
     }
     const double spread = spreads.empty() ? 0 : spread_of(spreads).median;
     if (spread < too_far_apart) return "";
-    return fmt::format("; but rounds differ by {:.0f} %: the machine was busy, do it again", spread);
+    return fmt::format("; but rounds differ by {:.0f} %: the machine was busy, do it again",
+                       spread);
 }
 
 }  // namespace

@@ -35,8 +35,7 @@ const char* CUDARTAPI cudaGetErrorName(cudaError_t error) {
 
 const char* CUDARTAPI cudaGetErrorString(cudaError_t error) {
     // Programs print this text; it is their only word about a wrong VGPU_TOPOLOGY.
-    const char* const reason =
-        error == cudaErrorInitializationError ? why_no_machine() : nullptr;
+    const char* const reason = error == cudaErrorInitializationError ? why_no_machine() : nullptr;
     return reason != nullptr ? reason : error_text(error);
 }
 

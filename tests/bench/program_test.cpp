@@ -124,15 +124,27 @@ TEST_F(BenchProgram, AnExistingJsonFileIsKept) {
 }
 
 TEST_F(BenchProgram, WrongUsageHasItsOwnExitCode) {
-    for (const char* arguments :
-         {"", "no_such_collective", "all_reduce -b nothing", "all_reduce -o median",
-          "all_reduce -d real", "all_reduce -g 2 -r 2", "all_reduce --strategy pigeon",
-          "all_reduce -g 2 --against pigeons", "all_reduce --min-speedup 5", "all_reduce -D 1",
-          "all_reduce -G 1 -t 2", "all_reduce --against-log /no/such/file",
-          "all_reduce -g 4 --topology 2", "all_reduce -g 2 --topology no_such_machine",
-          "sendrecv -g 1", "batch_reduce -t 2", "batch_reduce -g 2 -G 1",
-          "all_reduce -J /no/such/folder/run.json", "all_reduce --csv /no/such/folder/run.csv",
-          "all_reduce --html /no/such/folder/run.html", "all_reduce --html /"}) {
+    for (const char* arguments : {"",
+                                  "no_such_collective",
+                                  "all_reduce -b nothing",
+                                  "all_reduce -o median",
+                                  "all_reduce -d real",
+                                  "all_reduce -g 2 -r 2",
+                                  "all_reduce --strategy pigeon",
+                                  "all_reduce -g 2 --against pigeons",
+                                  "all_reduce --min-speedup 5",
+                                  "all_reduce -D 1",
+                                  "all_reduce -G 1 -t 2",
+                                  "all_reduce --against-log /no/such/file",
+                                  "all_reduce -g 4 --topology 2",
+                                  "all_reduce -g 2 --topology no_such_machine",
+                                  "sendrecv -g 1",
+                                  "batch_reduce -t 2",
+                                  "batch_reduce -g 2 -G 1",
+                                  "all_reduce -J /no/such/folder/run.json",
+                                  "all_reduce --csv /no/such/folder/run.csv",
+                                  "all_reduce --html /no/such/folder/run.html",
+                                  "all_reduce --html /"}) {
         SCOPED_TRACE(arguments);
         const BenchResult result = bench(arguments);
         EXPECT_EQ(result.code, 2) << result.out;
