@@ -57,8 +57,6 @@ public:
         write("</tbody></table></div></details></section>\n");
         return std::move(out_);
     }
-
-private:
 };
 
 }  // namespace
