@@ -66,15 +66,19 @@ RONDO_DEVICE void store_global(std::byte* to, const T& value) {
 #endif
 }
 
-/// Decoded values of narrow elements need registers, and code for Pascal and Volta needs more of
-/// them than that for later GPUs.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 750
-inline constexpr unsigned most_packs_in_flight = 4;
-inline constexpr std::size_t narrow_bytes = 4;
+/// Packs that a thread has asked for before it waits for the first, where nobody computes with them
+/// and where elements have so many bytes: 128 bytes of them as far as registers allow. Decoded
+/// values of narrow elements need many, and code for Pascal and Volta more than that for later
+/// GPUs.
+RONDO_DEVICE constexpr unsigned packs_in_flight_of(bool only_moves, std::size_t element_bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
+    return only_moves || element_bytes >= 4 ? 4 : element_bytes;
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 750
+    return only_moves || element_bytes >= 4 ? 4 : 2;
 #else
-inline constexpr unsigned most_packs_in_flight = 8;
-inline constexpr std::size_t narrow_bytes = 2;
+    return only_moves || element_bytes >= 2 ? 8 : 4;
 #endif
+}
 
 /// The packs of one thread in one turn: every stride-th, as far as there are any.
 template <unsigned count>
@@ -102,13 +106,11 @@ class PackLanes {
 public:
     RONDO_DEVICE PackLanes(std::uint32_t rank, std::uint32_t size) : rank_(rank), size_(size) {}
 
-    /// That a thread has asked for before it waits for the first: 128 bytes where registers allow.
+    static constexpr bool is_one_thread = false;
+
     template <class Codec>
-    static constexpr unsigned packs_in_flight = [] {
-        if (requires { Codec::only_moves; }) return most_packs_in_flight;
-        return Codec::element_bytes < narrow_bytes ? most_packs_in_flight / 2
-                                                   : most_packs_in_flight;
-    }();
+    static constexpr unsigned packs_in_flight = packs_in_flight_of(
+        requires { Codec::only_moves; }, Codec::element_bytes);
 
     /// `left` packs are left from the thread's next on.
     template <unsigned count>

@@ -77,7 +77,6 @@ private:
     /// products saturate.
     static constexpr bool selects = op == ReduceOp::min || op == ReduceOp::max;
     static constexpr bool only_moves = requires { Codec::only_moves; };
-    static constexpr unsigned in_flight = Lanes::template packs_in_flight<Codec>;
 
     template <class, class, ReduceOp>
     friend class ReduceLoop;
@@ -85,19 +84,22 @@ private:
     /// A GPU thread has several packs in flight: of few sources several of each, of many sources
     /// one of each. A host thread reads one source after the other.
     RONDO_DEVICE void body(std::size_t begin, std::size_t packs) const {
-        if constexpr (in_flight == 1) {
+        if constexpr (Lanes::is_one_thread) {
             constexpr unsigned unroll = Lanes::template unroll<Decoded>;
             const std::size_t whole = packs / unroll * unroll;
             turns<unroll>(begin, 0, whole);
             turns<1>(begin, whole, packs);
-        } else if constexpr (only_moves) {
-            turns<in_flight>(begin, 0, packs);
-        } else if (step_.source_count <= 2) {
-            turns<in_flight / 2>(begin, 0, packs);
-        } else if (step_.source_count <= 4) {
-            turns<(in_flight > 4 ? in_flight / 4 : 1)>(begin, 0, packs);
         } else {
-            turns<1>(begin, 0, packs);
+            constexpr unsigned in_flight = Lanes::template packs_in_flight<Codec>;
+            if constexpr (only_moves) {
+                turns<in_flight>(begin, 0, packs);
+            } else if (in_flight > 2 && step_.source_count <= 2) {
+                turns<(in_flight > 2 ? in_flight / 2 : 1)>(begin, 0, packs);
+            } else if (in_flight > 4 && step_.source_count <= 4) {
+                turns<(in_flight > 4 ? in_flight / 4 : 1)>(begin, 0, packs);
+            } else {
+                turns<1>(begin, 0, packs);
+            }
         }
     }
 
@@ -107,7 +109,7 @@ private:
         RONDO_NO_UNROLL
         for (std::size_t i = first + lanes_.rank(); i < end; i += size) {
             const std::size_t offset = begin + i * pack_bytes;
-            if constexpr (in_flight == 1) {
+            if constexpr (Lanes::is_one_thread) {
                 fold_in_turn<count>(offset);
             } else {
                 fold_together<count>(offset, lanes_.template turn<count>(end - i));
@@ -165,7 +167,7 @@ private:
     /// used. Then pack after pack is folded, so that only one at a time needs registers for values.
     template <unsigned count, class Turn>
     RONDO_DEVICE void fold_together(std::size_t offset, const Turn& turn) const {
-        constexpr unsigned together = in_flight / count;
+        constexpr unsigned together = Lanes::template packs_in_flight<Codec> / count;
         Pack pack[together][count];
         load_together(pack, 0, offset, turn);
         RONDO_UNROLL

@@ -52,9 +52,7 @@ struct VectorLanes {
     static constexpr unsigned unroll = Decoded::size >= 4 ? 1
                                                           : (width == 64 ? 4 : 8) / Decoded::size;
 
-    /// Of different sources: the processor looks ahead by itself.
-    template <class>
-    static constexpr unsigned packs_in_flight = 1;
+    static constexpr bool is_one_thread = true;
 
     static constexpr std::size_t rank() { return 0; }
     static constexpr std::size_t size() { return 1; }
