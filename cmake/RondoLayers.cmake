@@ -13,7 +13,7 @@ set(RONDO_LAYERS
   "communicator|src/communicator,include/rondo|rondo_communicator(_device)?"
   "tool|topology/tool|rondo_tool"
   "training|src/training,include/rondo/training|rondo_training(_[a-z0-9_]+)?"
-  "library|src/library,include/rondo/version.hpp|rondo_shared(_vgpu)?"
+  "library|src/library,include/rondo/version.hpp|rondo_shared(_[a-z]+)?"
   "bench|bench|rondo_bench_[a-z0-9_]+")
 
 # Height of the layer that `target` belongs to, or -1.

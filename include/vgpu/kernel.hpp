@@ -17,6 +17,7 @@ struct KernelDescription {
     int max_threads_per_block = 1024;
     int registers_per_thread = 32;
     std::size_t static_shared_bytes = 0;
+    const void* context = nullptr;  ///< not vgpu's: what `run` may want to know
 };
 
 /// Makes `entry` (any address that is unique to the kernel, normally the host function itself)

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -15,6 +16,8 @@ namespace {
 struct Registry {
     std::shared_mutex mutex;
     std::unordered_map<const void*, std::unique_ptr<Kernel>> kernels;
+    std::unordered_map<std::string_view, Kernel*> by_name;
+    std::atomic<KernelSource> source{nullptr};
 };
 
 Registry& registry() {
@@ -33,6 +36,17 @@ void register_kernel(const void* entry, const KernelDescription& description) {
     }
     kernel->entry = entry;
     kernel->description = description;
+    registry().by_name.try_emplace(description.name, kernel.get());
+}
+
+const Kernel* find_kernel_by_name(std::string_view name) {
+    std::shared_lock lock(registry().mutex);
+    const auto found = registry().by_name.find(name);
+    return found == registry().by_name.end() ? nullptr : found->second;
+}
+
+void set_kernel_source(KernelSource source) {
+    registry().source = source;
 }
 
 Kernel* find_kernel(const void* entry) {
@@ -47,6 +61,8 @@ Kernel* find_kernel(const void* entry) {
 
 Kernel& kernel_at(const void* entry) {
     Kernel* kernel = entry == nullptr ? nullptr : find_kernel(entry);
+    const KernelSource source = registry().source.load(std::memory_order_relaxed);
+    if (kernel == nullptr && source != nullptr && source(entry)) kernel = find_kernel(entry);
     if (kernel == nullptr)
         throw ApiError{cudaErrorInvalidDeviceFunction,
                        "the function is not a kernel that was registered"};
