@@ -18,6 +18,8 @@ struct KernelDescription {
     int registers_per_thread = 32;
     std::size_t static_shared_bytes = 0;
     const void* context = nullptr;  ///< not vgpu's: what `run` may want to know
+    /// Where the arguments lie when they come in one buffer (the driver API); null: not known.
+    const std::size_t* argument_offsets = nullptr;
 };
 
 /// Makes `entry` (any address that is unique to the kernel, normally the host function itself)

@@ -36,6 +36,8 @@ void register_kernel(const void* entry, const KernelDescription& description) {
     }
     kernel->entry = entry;
     kernel->description = description;
+    kernel->max_dynamic_shared_bytes =
+        std::max(0, 48 * 1024 - static_cast<int>(description.static_shared_bytes));
     registry().by_name.try_emplace(description.name, kernel.get());
 }
 
@@ -116,8 +118,7 @@ void check_launch(const Device& device, const KernelCommand& launch) {
                        fmt::format("the kernel takes at most {} threads per block",
                                    kernel.description.max_threads_per_block)};
     }
-    if (launch.dynamic_shared_bytes + kernel.description.static_shared_bytes >
-        static_cast<std::size_t>(kernel.max_dynamic_shared_bytes)) {
+    if (launch.dynamic_shared_bytes > static_cast<std::size_t>(kernel.max_dynamic_shared_bytes)) {
         throw ApiError{cudaErrorInvalidValue,
                        fmt::format("{} bytes of dynamic shared memory; the kernel's limit is {}",
                                    launch.dynamic_shared_bytes, kernel.max_dynamic_shared_bytes)};

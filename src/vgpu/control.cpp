@@ -140,6 +140,7 @@ void lose_device(int device) {
     Machine& all = machine();
     all.device(device).lost = true;
     all.device(device).sticky_error = cudaErrorDevicesUnavailable;
+    count_memory_change();
     all.set_report(fmt::format("device {} was lost\n", device) + all.scheduler().describe());
     all.scheduler().kill_blocks(device);
 }
@@ -148,6 +149,7 @@ void cut_link(int device_a, int device_b) {
     require_device(device_a);
     require_device(device_b);
     machine().faults().cut_link(device_a, device_b);
+    count_memory_change();
     machine().update_instrumentation();
 }
 

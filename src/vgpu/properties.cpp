@@ -185,7 +185,7 @@ bool attribute_of(const cudaDeviceProp& p, cudaDeviceAttr attribute, int& value)
             value = p.regsPerMultiprocessor;
             return true;
         case cudaDevAttrClockRate:
-            value = 1'410'000;
+            value = clock_rate_khz;
             return true;
         case cudaDevAttrMemoryClockRate:
             value = 1'215'000;

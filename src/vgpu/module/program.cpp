@@ -13,8 +13,6 @@ namespace vgpu {
 
 namespace {
 
-constexpr std::uint32_t wrapper_magic = 0x466243B1;
-
 /// What nvcc puts into .nvFatBinSegment. Version 2 is of relocatable device code: `further` is an
 /// array of fatbins that ends with null, one for each object that was linked.
 struct FatbinWrapper {
@@ -24,10 +22,12 @@ struct FatbinWrapper {
     const void* const* further;
 };
 
-std::vector<std::span<const std::byte>> fatbins_of(const void* address) {
+}  // namespace
+
+std::vector<std::span<const std::byte>> fatbins_of_wrapper(const void* address) {
     FatbinWrapper wrapper{};
     if (address != nullptr) std::memcpy(&wrapper, address, sizeof(wrapper));
-    if (wrapper.magic != wrapper_magic) throw FatbinError("it is not what nvcc registers");
+    if (wrapper.magic != fatbin_wrapper_magic) throw FatbinError("it is not what nvcc registers");
     if (wrapper.version != 1 && wrapper.version != 2)
         throw FatbinError(fmt::format("its wrapper has the unknown version {}", wrapper.version));
     std::vector<std::span<const std::byte>> fatbins;
@@ -39,8 +39,6 @@ std::vector<std::span<const std::byte>> fatbins_of(const void* address) {
     return fatbins;
 }
 
-}  // namespace
-
 Program& Program::of_this_process() {
     static Program* const program = new Program;
     return *program;
@@ -49,7 +47,7 @@ Program& Program::of_this_process() {
 ProgramBinary* Program::add_binary(const void* wrapper) {
     auto binary = std::make_unique<ProgramBinary>();
     try {
-        binary->fatbins = fatbins_of(wrapper);
+        binary->fatbins = fatbins_of_wrapper(wrapper);
     } catch (const FatbinError& error) {
         binary->problem = error.what();
         std::fprintf(stderr, "vgpu: a fatbin can't be read: %s\n", error.what());
@@ -90,6 +88,14 @@ bool Program::find_variable(const void* host, ProgramVariable& found) const {
     const auto at = variables_.find(host);
     if (at != variables_.end()) found = at->second;
     return at != variables_.end();
+}
+
+std::vector<ProgramVariable> Program::managed_variables(const ProgramBinary* binary) const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<ProgramVariable> found;
+    for (const auto& [host, variable] : variables_)
+        if (variable.binary == binary && variable.managed != nullptr) found.push_back(variable);
+    return found;
 }
 
 }  // namespace vgpu

@@ -25,8 +25,14 @@ std::vector<LaunchConfiguration>& pushed_configurations() {
     return stack;
 }
 
-const ProgramBinary* binary_of(void** handle) {
-    return reinterpret_cast<const ProgramBinary*>(handle);
+ProgramBinary* binary_of(void** handle) {
+    return reinterpret_cast<ProgramBinary*>(handle);
+}
+
+/// Tells the host's code where its managed variables are.
+void publish_managed(ProgramBinary& binary) {
+    for (const ProgramVariable& each : Program::of_this_process().managed_variables(&binary))
+        *each.managed = program_variable(each.managed).data();
 }
 
 }  // namespace
@@ -51,12 +57,21 @@ void CUDARTAPI __cudaRegisterFunction(void** handle, const char* entry, char*, c
 }
 
 void CUDARTAPI __cudaRegisterVar(void** handle, char* host, char*, const char* name, int,
-                                 size_t bytes, int constant, int) {
-    Program::of_this_process().add_variable(host, {binary_of(handle), name, bytes, constant != 0});
+                                 size_t bytes, int, int) {
+    Program::of_this_process().add_variable(host, {binary_of(handle), name, bytes});
 }
 
-char CUDARTAPI __cudaInitModule(void**) {
-    return 1;
+void CUDARTAPI __cudaRegisterManagedVar(void** handle, void** host, char*, const char* name, int,
+                                        size_t bytes, int, int) {
+    Program::of_this_process().add_variable(host, {binary_of(handle), name, bytes, host});
+}
+
+/// Called before the host's code touches a managed variable.
+char CUDARTAPI __cudaInitModule(void** handle) {
+    return api("__cudaInitModule", [&](Machine&) {
+               publish_managed(*binary_of(handle));
+               return cudaSuccess;
+           }) == cudaSuccess;
 }
 
 unsigned CUDARTAPI __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
