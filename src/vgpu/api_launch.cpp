@@ -259,7 +259,9 @@ cudaError_t CUDARTAPI cudaFuncGetAttributes(cudaFuncAttributes* attributes, cons
         attributes->maxDynamicSharedSizeBytes = kernel.max_dynamic_shared_bytes;
         attributes->preferredShmemCarveout = -1;
         attributes->binaryVersion = device.properties.major * 10 + device.properties.minor;
-        attributes->ptxVersion = attributes->binaryVersion;
+        attributes->ptxVersion = kernel.description.ptx_version != 0
+                                     ? kernel.description.ptx_version
+                                     : attributes->binaryVersion;
         return cudaSuccess;
     });
 }

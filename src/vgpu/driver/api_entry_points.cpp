@@ -9,9 +9,10 @@
 using namespace vgpu;
 using namespace vgpu::driver;
 
-namespace {
-
+/// Where stand-ins for absent functions are linked.
 extern "C" bool vgpu_is_stand_in(const void* function) __attribute__((weak));
+
+namespace {
 
 /// The library that this function is in.
 void* own_library() {

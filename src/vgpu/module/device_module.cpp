@@ -53,7 +53,12 @@ const FatbinImage* choose_ptx(const std::vector<FatbinImage>& images, int archit
     return fits != nullptr ? fits : oldest;
 }
 
-std::string ptx_of(std::span<const std::byte> fatbin, int architecture) {
+struct ChosenText {
+    std::string text;
+    int architecture = 0;
+};
+
+ChosenText ptx_of(std::span<const std::byte> fatbin, int architecture) {
     const std::vector<FatbinImage> images = read_fatbin(fatbin);
     const FatbinImage* const chosen = choose_ptx(images, architecture);
     if (chosen == nullptr) {
@@ -62,15 +67,15 @@ std::string ptx_of(std::span<const std::byte> fatbin, int architecture) {
                                    "Compile with -arch=compute_NN or -arch=sm_NN",
                                    describe_images(images))};
     }
-    return unpack(*chosen);
+    return {unpack(*chosen), chosen->architecture};
 }
 
-std::shared_ptr<DeviceModule> link(const std::vector<std::string>& texts) {
+std::shared_ptr<DeviceModule> link(const std::vector<ChosenText>& texts) {
     std::vector<std::string_view> views;
-    for (const std::string& each : texts)
-        views.emplace_back(each.c_str());  // up to the null that may end it
+    for (const ChosenText& each : texts)
+        views.emplace_back(each.text.c_str());  // up to the null that may end it
     try {
-        return std::make_shared<DeviceModule>(ptx::Module::load(views));
+        return std::make_shared<DeviceModule>(ptx::Module::load(views), texts[0].architecture);
     } catch (const ptx::Error& error) {
         throw ApiError{cudaErrorInvalidPtx, error.what()};
     }
@@ -78,12 +83,12 @@ std::shared_ptr<DeviceModule> link(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-DeviceModule::DeviceModule(std::shared_ptr<ptx::Module> code)
-    : code_(std::move(code)), memory_(code_->variables()) {}
+DeviceModule::DeviceModule(std::shared_ptr<ptx::Module> code, int architecture)
+    : code_(std::move(code)), architecture_(architecture), memory_(code_->variables()) {}
 
 std::shared_ptr<DeviceModule> DeviceModule::from_fatbins(
     std::span<const std::span<const std::byte>> fatbins, int architecture) {
-    std::vector<std::string> texts;
+    std::vector<ChosenText> texts;
     try {
         for (const auto& each : fatbins) texts.push_back(ptx_of(each, architecture));
     } catch (const FatbinError& error) {
@@ -93,15 +98,16 @@ std::shared_ptr<DeviceModule> DeviceModule::from_fatbins(
 }
 
 std::shared_ptr<DeviceModule> DeviceModule::from_text(std::string_view text) {
-    return link({std::string(text)});
+    return link({{std::string(text)}});
 }
 
 KernelDescription DeviceModule::describe(const std::string& name) {
     const std::scoped_lock lock(mutex_);
     if (const auto known = described_.find(name); known != described_.end()) return known->second;
     try {
-        return described_.emplace(name, describe_ptx_kernel(shared_from_this(), code_->kernel(name)))
-            .first->second;
+        KernelDescription kernel = describe_ptx_kernel(shared_from_this(), code_->kernel(name));
+        kernel.ptx_version = architecture_;
+        return described_.emplace(name, kernel).first->second;
     } catch (const ptx::Unsupported& error) {
         throw ApiError{cudaErrorInvalidPtx,
                        fmt::format("kernel {}: {}: {}", name, error.what(),

@@ -26,7 +26,7 @@ public:
         std::span<const std::span<const std::byte>> fatbins, int architecture);
     static std::shared_ptr<DeviceModule> from_text(std::string_view text);
 
-    explicit DeviceModule(std::shared_ptr<ptx::Module> code);
+    DeviceModule(std::shared_ptr<ptx::Module> code, int architecture);
 
     bool has_kernel(std::string_view name) const { return code_->has_kernel(name); }
     std::vector<std::string> kernels() const { return code_->kernels(); }
@@ -43,6 +43,7 @@ public:
 
 private:
     std::shared_ptr<ptx::Module> code_;
+    int architecture_;  // that the code is for; 0: not known
     MachineMemory memory_;
     std::mutex mutex_;
     std::uint64_t generation_ = 0;  // of the machine that the images are on

@@ -17,6 +17,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// Of GPUs that are only counted.
+constexpr const char* usual_architecture = "sm_90";
+
+bool names_no_model(std::string topology) {
+    if (const char* const set_before = std::getenv("VGPU_TOPOLOGY");
+        topology.empty() && set_before != nullptr)
+        topology = set_before;
+    return topology.find_first_not_of("0123456789") == std::string::npos;
+}
+
 void set(const char* name, const std::string& value) {
     if (!value.empty()) setenv(name, value.c_str(), 1);
 }
@@ -60,6 +70,8 @@ void set_environment(const RunOptions& options, const fs::path& libraries) {
     set("VGPU_ENGINE", options.engine);
     set("VGPU_SEED", options.seed);
     set("VGPU_ARCHITECTURE", options.architecture);
+    if (names_no_model(options.topology))
+        setenv("VGPU_ARCHITECTURE", usual_architecture, 0);
     set("VGPU_PROFILE", options.profile.empty() ? "" : fs::absolute(options.profile).string());
     if (options.check) set("VGPU_CHECK", "1");
     if (std::getenv("VGPU_REPORTS") == nullptr) set("VGPU_REPORTS", "1");

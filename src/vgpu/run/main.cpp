@@ -58,7 +58,8 @@ void add_options(CLI::App& app, RunOptions& options) {
     app.add_option("--profile", options.profile, "Write counters of all kernels to this file")
         ->type_name("FILE");
     app.add_option("--architecture", options.architecture,
-                   "Compute capability of the GPUs (default: what the topology says)")
+                   "Compute capability of the GPUs (default: what the topology says; sm_90 where it only "
+                   "counts them)")
         ->type_name("sm_NN");
     app.add_option("--bodies", options.bodies, "A library with host bodies; may be repeated")
         ->type_name("FILE");
