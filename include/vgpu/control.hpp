@@ -36,7 +36,7 @@ struct Options {
     int hardware_queues =
         0;  ///< streams of a device share so many queues; 0: one each (hostile: 2)
     Engine engine = Engine::automatic;
-    int architecture = 0;        ///< compute capability of all devices, 90 is 9.0; 0: the topology's
+    int architecture = 0;  ///< compute capability of all devices, 90 is 9.0; 0: the topology's
     bool print_reports = false;  ///< reports also go to stderr as they are made
 
     RONDO_API static Options from_environment();

@@ -109,7 +109,9 @@ TEST(Fatbin, AnEntryThatEndsBehindTheFatbinIsNamed) {
         read_fatbin(bytes_of(whole));
         FAIL();
     } catch (const FatbinError& error) {
-        EXPECT_THAT(error.what(), testing::HasSubstr("the entry at byte 16 has 64 bytes of header and 4001 behind"));
+        EXPECT_THAT(
+            error.what(),
+            testing::HasSubstr("the entry at byte 16 has 64 bytes of header and 4001 behind"));
     }
 }
 

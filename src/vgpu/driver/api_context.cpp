@@ -184,8 +184,7 @@ CUresult CUDAAPI cuCtxSetCacheConfig(CUfunc_cache) {
 }
 
 CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
-    return with_context(
-        [&] { return cudaDeviceEnablePeerAccess(context_at(peer).device, flags); });
+    return with_context([&] { return cudaDeviceEnablePeerAccess(context_at(peer).device, flags); });
 }
 
 CUresult CUDAAPI cuCtxDisablePeerAccess(CUcontext peer) {

@@ -61,8 +61,8 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int grid_x, unsign
                                 unsigned int block_z, unsigned int shared, CUstream stream,
                                 void** parameters, void** extra) {
     return with_context([&] {
-        const auto config = configuration({grid_x, grid_y, grid_z}, {block_x, block_y, block_z},
-                                          shared, stream);
+        const auto config =
+            configuration({grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, stream);
         return launch(config, function, parameters, extra);
     });
 }
@@ -104,8 +104,10 @@ CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunc
     });
 }
 
-CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    int* blocks, CUfunction function, int threads, size_t shared, unsigned int flags) {
+CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks,
+                                                                      CUfunction function,
+                                                                      int threads, size_t shared,
+                                                                      unsigned int flags) {
     return with_context([&] {
         return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads,
                                                                       shared, flags);
@@ -132,8 +134,8 @@ CUresult CUDAAPI cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunct
         int best = 0;
         for (int threads = most; threads > 0; threads = (threads - 1) / 32 * 32) {
             const std::size_t bytes = shared_of != nullptr ? shared_of(threads) : shared;
-            const int blocks = blocks_per_multiprocessor(device, kernel,
-                                                         static_cast<unsigned>(threads), bytes);
+            const int blocks =
+                blocks_per_multiprocessor(device, kernel, static_cast<unsigned>(threads), bytes);
             if (blocks * threads <= best) continue;
             best = blocks * threads;
             *block = threads;

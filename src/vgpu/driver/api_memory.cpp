@@ -12,8 +12,7 @@ cudaError_t copy(CUdeviceptr destination, CUdeviceptr source, std::size_t bytes)
 
 CUresult copy_async(const void* source, void* destination, std::size_t bytes, cudaMemcpyKind kind,
                     CUstream stream) {
-    return with_context(
-        [&] { return cudaMemcpyAsync(destination, source, bytes, kind, stream); });
+    return with_context([&] { return cudaMemcpyAsync(destination, source, bytes, kind, stream); });
 }
 
 /// Elements of 2 or 4 bytes; the runtime fills bytes only.
@@ -111,9 +110,8 @@ CUresult CUDAAPI cuMemAlloc(CUdeviceptr* address, size_t bytes) {
 
 CUresult CUDAAPI cuMemAllocPitch(CUdeviceptr* address, size_t* pitch, size_t width, size_t height,
                                  unsigned int) {
-    return with_context([&] {
-        return cudaMallocPitch(reinterpret_cast<void**>(address), pitch, width, height);
-    });
+    return with_context(
+        [&] { return cudaMallocPitch(reinterpret_cast<void**>(address), pitch, width, height); });
 }
 
 CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned int flags) {
@@ -171,15 +169,13 @@ CUresult CUDAAPI cuMemcpy(CUdeviceptr destination, CUdeviceptr source, size_t by
 }
 
 CUresult CUDAAPI cuMemcpyHtoD(CUdeviceptr destination, const void* source, size_t bytes) {
-    return with_context([&] {
-        return cudaMemcpy(pointer_of(destination), source, bytes, cudaMemcpyHostToDevice);
-    });
+    return with_context(
+        [&] { return cudaMemcpy(pointer_of(destination), source, bytes, cudaMemcpyHostToDevice); });
 }
 
 CUresult CUDAAPI cuMemcpyDtoH(void* destination, CUdeviceptr source, size_t bytes) {
-    return with_context([&] {
-        return cudaMemcpy(destination, pointer_of(source), bytes, cudaMemcpyDeviceToHost);
-    });
+    return with_context(
+        [&] { return cudaMemcpy(destination, pointer_of(source), bytes, cudaMemcpyDeviceToHost); });
 }
 
 CUresult CUDAAPI cuMemcpyDtoD(CUdeviceptr destination, CUdeviceptr source, size_t bytes) {

@@ -36,7 +36,8 @@ cudaError_t store_kernel(Handle* kernel, const void* library, const char* name) 
 cudaError_t store_variable(CUdeviceptr* address, size_t* bytes, const void* library,
                            const char* name) {
     require(name != nullptr, "name is null");
-    const auto found = Library::at(library).module().variable(machine(), this_thread().device, name);
+    const auto found =
+        Library::at(library).module().variable(machine(), this_thread().device, name);
     if (found.address == nullptr) throw ApiError{cudaErrorSymbolNotFound, name};
     if (address != nullptr) *address = reinterpret_cast<CUdeviceptr>(found.address);
     if (bytes != nullptr) *bytes = found.bytes;

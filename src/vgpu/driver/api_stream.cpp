@@ -62,9 +62,8 @@ CUresult CUDAAPI cuStreamAddCallback(CUstream stream, CUstreamCallback callback,
 }
 
 CUresult CUDAAPI cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
-    return with_context([&] {
-        return cudaStreamBeginCapture(stream, static_cast<cudaStreamCaptureMode>(mode));
-    });
+    return with_context(
+        [&] { return cudaStreamBeginCapture(stream, static_cast<cudaStreamCaptureMode>(mode)); });
 }
 
 CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph* graph) {

@@ -66,8 +66,7 @@ Context& primary_context(int device) {
     Contexts& all = contexts();
     const std::scoped_lock lock(all.mutex);
     auto& context = all.primary[device];
-    if (!context)
-        context = std::make_unique<Context>(Context{device, true, 0, all.next_id++});
+    if (!context) context = std::make_unique<Context>(Context{device, true, 0, all.next_id++});
     return *context;
 }
 
@@ -83,7 +82,8 @@ Context* make_context(int device, unsigned flags) {
 void destroy_context(CUcontext handle) {
     Context& context = context_at(handle);
     if (context.primary)
-        throw ApiError{cudaErrorDeviceUninitialized, "a primary context is released, not destroyed"};
+        throw ApiError{cudaErrorDeviceUninitialized,
+                       "a primary context is released, not destroyed"};
     std::erase(stack(), &context);
     Contexts& all = contexts();
     const std::scoped_lock lock(all.mutex);

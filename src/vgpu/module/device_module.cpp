@@ -109,9 +109,8 @@ KernelDescription DeviceModule::describe(const std::string& name) {
         kernel.ptx_version = architecture_;
         return described_.emplace(name, kernel).first->second;
     } catch (const ptx::Unsupported& error) {
-        throw ApiError{cudaErrorInvalidPtx,
-                       fmt::format("kernel {}: {}: {}", name, error.what(),
-                                   fmt::join(error.instructions(), ", "))};
+        throw ApiError{cudaErrorInvalidPtx, fmt::format("kernel {}: {}: {}", name, error.what(),
+                                                        fmt::join(error.instructions(), ", "))};
     } catch (const ptx::Error& error) {
         throw ApiError{cudaErrorInvalidPtx, error.what()};
     }
@@ -132,8 +131,7 @@ std::shared_ptr<ptx::Image> DeviceModule::image(Machine& machine, int device) {
     return images_[device];
 }
 
-DeviceModule::Variable DeviceModule::variable(Machine& machine, int device,
-                                              std::string_view name) {
+DeviceModule::Variable DeviceModule::variable(Machine& machine, int device, std::string_view name) {
     for (const ptx::VariableInfo& each : code_->variables())
         if (each.name == name) return {image(machine, device)->address(name), each.bytes};
     return {};

@@ -80,8 +80,8 @@ FatbinImage image_of(const EntryHeader& entry, std::span<const std::byte> payloa
     image.unpacked_bytes = payload.size();
     if (image.compression == Compression::none) return image;
     if (entry.compressed_bytes > payload.size())
-        throw FatbinError(fmt::format("{} compressed bytes in {}", entry.compressed_bytes,
-                                      payload.size()));
+        throw FatbinError(
+            fmt::format("{} compressed bytes in {}", entry.compressed_bytes, payload.size()));
     image.payload = payload.first(entry.compressed_bytes);
     image.unpacked_bytes = entry.unpacked_bytes;
     return image;
@@ -107,9 +107,10 @@ std::vector<FatbinImage> read_fatbin(std::span<const std::byte> bytes) {
     const auto header = check(header_at<FatbinHeader>(bytes, 0, "its header"));
     if (bytes.size() - sizeof(FatbinHeader) < header.header_bytes - sizeof(FatbinHeader) ||
         bytes.size() - header.header_bytes < header.bytes_behind) {
-        throw FatbinError(fmt::format("the fatbin says that it has {} bytes behind its header of "
-                                      "{}; there are {} in all",
-                                      header.bytes_behind, header.header_bytes, bytes.size()));
+        throw FatbinError(
+            fmt::format("the fatbin says that it has {} bytes behind its header of "
+                        "{}; there are {} in all",
+                        header.bytes_behind, header.header_bytes, bytes.size()));
     }
     const auto whole = bytes.first(header.header_bytes + header.bytes_behind);
     std::vector<FatbinImage> images;
@@ -118,12 +119,12 @@ std::vector<FatbinImage> read_fatbin(std::span<const std::byte> bytes) {
         const std::size_t left = whole.size() - at;
         if (entry.header_bytes < sizeof(EntryHeader) || entry.header_bytes > left ||
             entry.payload_bytes > left - entry.header_bytes) {
-            throw FatbinError(
-                fmt::format("the entry at byte {} has {} bytes of header and {} behind; {} are left",
-                            at, entry.header_bytes, entry.payload_bytes, left));
+            throw FatbinError(fmt::format(
+                "the entry at byte {} has {} bytes of header and {} behind; {} are left", at,
+                entry.header_bytes, entry.payload_bytes, left));
         }
-        images.push_back(image_of(entry, whole.subspan(at + entry.header_bytes,
-                                                       entry.payload_bytes)));
+        images.push_back(
+            image_of(entry, whole.subspan(at + entry.header_bytes, entry.payload_bytes)));
         at += entry.header_bytes + entry.payload_bytes;
     }
     return images;

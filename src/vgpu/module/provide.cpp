@@ -16,9 +16,9 @@ std::optional<KernelDescription> native_body(const std::string& name) {
     const Kernel* const body = engine == Engine::ptx ? nullptr : find_kernel_by_name(name);
     if (body != nullptr) return body->description;
     if (engine != Engine::native) return std::nullopt;
-    throw ApiError{cudaErrorNoKernelImageForDevice,
-                   fmt::format("no library has a host body for kernel {}, and the engine is native",
-                               name)};
+    throw ApiError{
+        cudaErrorNoKernelImageForDevice,
+        fmt::format("no library has a host body for kernel {}, and the engine is native", name)};
 }
 
 int architecture_of_this_thread() {

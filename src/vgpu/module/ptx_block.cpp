@@ -28,9 +28,7 @@ public:
     void yield() override { yield_block(); }
     void preemption_point() override { vgpu::preemption_point(); }
     std::uint64_t global_timer_ns() override { return vgpu::global_timer_ns(); }
-    void print(std::string_view text) override {
-        std::fwrite(text.data(), 1, text.size(), stdout);
-    }
+    void print(std::string_view text) override { std::fwrite(text.data(), 1, text.size(), stdout); }
 };
 
 cudaError_t error_of(ptx::FaultKind kind) {
@@ -104,7 +102,8 @@ ptx::BlockContext context_of(Machine& machine, Block& block, const KernelCommand
     context.dynamic_shared_bytes = info.dynamic_shared_bytes;
     if (machine.options().seed)
         context.seed = (*machine.options().seed * 0x9E3779B97F4A7C15u + block.launch_number) *
-                           0xBF58476D1CE4E5B9u + block.index + 1;
+                           0xBF58476D1CE4E5B9u +
+                       block.index + 1;
     context.clock_rate_khz = static_cast<std::uint64_t>(clock_rate_khz);
     context.multiprocessors = static_cast<unsigned>(device.properties.multiProcessorCount);
     context.multiprocessor = static_cast<unsigned>(block.index % context.multiprocessors);
@@ -119,8 +118,7 @@ void run_ptx_block(void** arguments) {
     Machine& machine = block.scheduler->machine();
     const auto& command = std::get<KernelCommand>(block.launch->command);
     // It lives for ever; only its memory is asked, which is thread safe.
-    auto& kernel = *static_cast<PtxKernel*>(
-        const_cast<void*>(command.kernel->description.context));
+    auto& kernel = *static_cast<PtxKernel*>(const_cast<void*>(command.kernel->description.context));
     const ParameterBytes parameters(kernel.kernel->info(), arguments);
     const std::shared_ptr<ptx::Image> image = kernel.module->image(machine, block.info.device);
     FiberHooks hooks;

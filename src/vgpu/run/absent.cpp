@@ -30,7 +30,8 @@ extern "C" int vgpu_absent(const char* name, const char* reason, int result, con
     return result;
 }
 
-extern "C" const char __start_vgpu_stand_ins[], __stop_vgpu_stand_ins[];  // the linker's, of the section
+extern "C" const char __start_vgpu_stand_ins[],
+    __stop_vgpu_stand_ins[];  // the linker's, of the section
 
 /// Whether the function only stands for one that vgpu does not have.
 extern "C" bool vgpu_is_stand_in(const void* function) {

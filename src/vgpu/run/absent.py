@@ -36,6 +36,22 @@ def refusals(path):
     return [(pattern, reason.strip()) for pattern, reason in lines]
 
 
+def all_functions(compiler, includes):
+    """(header, number that a missing function returns, sorted names); each name once."""
+    seen = set()
+    for header, result, code in HEADERS:
+        names = set()
+        for macros in VARIANTS:
+            names |= functions_of(compiler, includes, header, result, macros)
+        yield header, code, sorted(names - seen)
+        seen |= names
+
+
+def refusal_of(name, refused):
+    """Why the function is refused for good; empty where it is not."""
+    return next((why for pattern, why in refused if fnmatch.fnmatchcase(name, pattern)), "")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--compiler", required=True)
@@ -45,20 +61,16 @@ def main():
     options = parser.parse_args()
     refused = refusals(options.refused)
     lines = ["// Written by absent.py.", "extern \"C\" int vgpu_absent(const char* name, const char* reason, int result, const void* caller);"]
-    seen = set()
-    for header, result, code in HEADERS:
-        names = set()
-        for macros in VARIANTS:
-            names |= functions_of(options.compiler, options.include, header, result, macros)
-        for name in sorted(names - seen):
-            reason = next((why for pattern, why in refused if fnmatch.fnmatchcase(name, pattern)), "")
+    for _, code, names in all_functions(options.compiler, options.include):
+        for name in names:
+            reason = refusal_of(name, refused)
             lines.append(
                 f'extern "C" __attribute__((weak, visibility("default"), section("vgpu_stand_ins"))) int {name}() '
                 f'{{ return vgpu_absent("{name}", "{reason}", {code}, __builtin_return_address(0)); }}'
             )
-        seen |= names
     with open(options.output, "w") as file:
         file.write("\n".join(lines) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

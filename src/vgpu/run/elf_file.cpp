@@ -86,8 +86,7 @@ std::vector<std::string> needed_by(ElfFile& file) {
     const std::string names = file.text_of(*strings);
     std::vector<std::string> needed;
     for (const Elf64_Dyn& each : file.contents<Elf64_Dyn>(*entries))
-        if (each.d_tag == DT_NEEDED)
-            needed.push_back(ElfFile::string_at(names, each.d_un.d_val));
+        if (each.d_tag == DT_NEEDED) needed.push_back(ElfFile::string_at(names, each.d_un.d_val));
     return needed;
 }
 
@@ -106,13 +105,16 @@ CudaUse inspect(const std::string& path) {
 
 std::vector<std::string> loaded_libraries(const std::string& program) {
     std::string quoted = "'";
-    for (const char each : program) quoted += each == '\'' ? std::string("'\\''") : std::string(1, each);
-    FILE* const list = popen(("LD_TRACE_LOADED_OBJECTS=1 " + quoted + "' 2>/dev/null").c_str(), "r");
+    for (const char each : program)
+        quoted += each == '\'' ? std::string("'\\''") : std::string(1, each);
+    FILE* const list =
+        popen(("LD_TRACE_LOADED_OBJECTS=1 " + quoted + "' 2>/dev/null").c_str(), "r");
     if (list == nullptr) return {};
     std::vector<std::string> paths;
     char* line = nullptr;
     std::size_t capacity = 0;
-    while (getline(&line, &capacity, list) >= 0) {  // "	libm.so.6 => /lib/libm.so.6 (0x7f...)"
+    while (getline(&line, &capacity, list) >=
+           0) {  // "	libm.so.6 => /lib/libm.so.6 (0x7f...)"
         const std::string_view text(line);
         const auto begin = text.find("=> /"), end = text.rfind(" (");
         if (begin == text.npos || end == text.npos || end <= begin + 3) continue;

@@ -9,8 +9,8 @@ namespace vgpu::run {
 /// How a file gets its CUDA runtime.
 struct CudaUse {
     bool is_elf = false;
-    bool has_device_code = false;  ///< it has what nvcc puts in: .nvFatBinSegment
-    bool has_own_runtime = false;  ///< and it registers it with a runtime of its own
+    bool has_device_code = false;     ///< it has what nvcc puts in: .nvFatBinSegment
+    bool has_own_runtime = false;     ///< and it registers it with a runtime of its own
     std::vector<std::string> needed;  ///< libraries that it names
 };
 

@@ -42,13 +42,15 @@ std::vector<std::string> preloads(const RunOptions& options, const fs::path& lib
     for (const auto& each : fs::directory_iterator(libraries)) {
         const std::string name = each.path().filename();
         if (name.ends_with("_bodies.so")) bodies.push_back(each.path());
-        if (name.starts_with("libcu") || name.starts_with("libnvidia-ml")) files.push_back(each.path());
+        if (name.starts_with("libcu") || name.starts_with("libnvidia-ml"))
+            files.push_back(each.path());
     }
     std::sort(files.begin(), files.end());
     std::sort(bodies.begin(), bodies.end());
     files.insert(files.end(), bodies.begin(), bodies.end());
     for (const std::string& each : options.bodies) {
-        if (!fs::exists(each)) throw std::runtime_error(fmt::format("--bodies: there is no file {}", each));
+        if (!fs::exists(each))
+            throw std::runtime_error(fmt::format("--bodies: there is no file {}", each));
         files.push_back(fs::absolute(each));
     }
     return files;
@@ -60,9 +62,8 @@ fs::path library_folder() {
     const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
     for (const fs::path& each : {here, (here / VGPU_LIBRARY_FOLDER).lexically_normal()})
         if (fs::exists(each / "libvgpu.so.0")) return each;
-    throw std::runtime_error(
-        fmt::format("libvgpu.so.0 is neither in {} nor in {}", here.string(),
-                    (here / VGPU_LIBRARY_FOLDER).lexically_normal().string()));
+    throw std::runtime_error(fmt::format("libvgpu.so.0 is neither in {} nor in {}", here.string(),
+                                         (here / VGPU_LIBRARY_FOLDER).lexically_normal().string()));
 }
 
 void set_environment(const RunOptions& options, const fs::path& libraries) {
@@ -70,8 +71,7 @@ void set_environment(const RunOptions& options, const fs::path& libraries) {
     set("VGPU_ENGINE", options.engine);
     set("VGPU_SEED", options.seed);
     set("VGPU_ARCHITECTURE", options.architecture);
-    if (names_no_model(options.topology))
-        setenv("VGPU_ARCHITECTURE", usual_architecture, 0);
+    if (names_no_model(options.topology)) setenv("VGPU_ARCHITECTURE", usual_architecture, 0);
     set("VGPU_PROFILE", options.profile.empty() ? "" : fs::absolute(options.profile).string());
     if (options.check) set("VGPU_CHECK", "1");
     if (std::getenv("VGPU_REPORTS") == nullptr) set("VGPU_REPORTS", "1");

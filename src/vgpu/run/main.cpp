@@ -57,9 +57,10 @@ void add_options(CLI::App& app, RunOptions& options) {
                  "Check every access of kernels: bounds, freed memory, peers, alignment");
     app.add_option("--profile", options.profile, "Write counters of all kernels to this file")
         ->type_name("FILE");
-    app.add_option("--architecture", options.architecture,
-                   "Compute capability of the GPUs (default: what the topology says; sm_90 where it only "
-                   "counts them)")
+    app.add_option(
+           "--architecture", options.architecture,
+           "Compute capability of the GPUs (default: what the topology says; sm_90 where it only "
+           "counts them)")
         ->type_name("sm_NN");
     app.add_option("--bodies", options.bodies, "A library with host bodies; may be repeated")
         ->type_name("FILE");
@@ -150,8 +151,7 @@ int main(int argc, char** argv) try {
     if (!command.empty() && command.front() == "--") command.erase(command.begin());
     if (command.empty() || command.front().starts_with("-")) {
         fmt::print(stderr, "vgpu-run: {}; vgpu-run --help explains\n",
-                   command.empty() ? "a program is missing"
-                                   : "unknown option " + command.front());
+                   command.empty() ? "a program is missing" : "unknown option " + command.front());
         return exit_usage;
     }
     return start(options, std::move(command));

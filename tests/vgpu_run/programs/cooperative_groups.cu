@@ -33,8 +33,8 @@ int main() {
     int *data = to_device(values.data(), count), *out = to_device(sums.data(), count / 8);
     int n = rounds;
     void* arguments[] = {&data, &n};
-    check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&rotate), dim3(4), dim3(count / 4),
-                                      arguments, 0, nullptr),
+    check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&rotate), dim3(4),
+                                      dim3(count / 4), arguments, 0, nullptr),
           "cudaLaunchCooperativeKernel");
     to_host(values.data(), data, count);
     for (int i = 0; i < count; ++i) expect_equal(values[i], (i + rounds) % count, "rotated", i);

@@ -76,7 +76,8 @@ int main() {
     expect(current == context, "the current context");
 
     check(cuModuleLoadData(&module, ptx), "cuModuleLoadData");
-    expect(cuModuleGetFunction(&scale, module, "shrink") == CUDA_ERROR_NOT_FOUND, "an unknown kernel");
+    expect(cuModuleGetFunction(&scale, module, "shrink") == CUDA_ERROR_NOT_FOUND,
+           "an unknown kernel");
     check(cuModuleGetFunction(&scale, module, "scale"), "cuModuleGetFunction");
     constexpr unsigned count = 1000;
     std::vector<unsigned> values(count);
@@ -85,7 +86,8 @@ int main() {
     check(cuMemcpyHtoD(memory, values.data(), count * sizeof(unsigned)), "cuMemcpyHtoD");
     unsigned factor = 3, n = count;
     void* arguments[] = {&memory, &factor, &n};
-    check(cuLaunchKernel(scale, 8, 1, 1, 128, 1, 1, 0, nullptr, arguments, nullptr), "cuLaunchKernel");
+    check(cuLaunchKernel(scale, 8, 1, 1, 128, 1, 1, 0, nullptr, arguments, nullptr),
+          "cuLaunchKernel");
 
     // The same with all arguments in one buffer.
     struct {

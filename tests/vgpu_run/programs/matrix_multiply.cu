@@ -49,7 +49,8 @@ int main() {
     to_host(c.data(), device_c, n * n);
     for (int i = 0; i < n * n; ++i) expect_equal(c[i], expected[i], "product", i);
     check(cudaMemset(device_c, 0, n * n * sizeof(int)), "cudaMemset");
-    multiply_dynamic<<<grid, block, 2 * tile * tile * sizeof(int)>>>(device_a, device_b, device_c, n);
+    multiply_dynamic<<<grid, block, 2 * tile * tile * sizeof(int)>>>(device_a, device_b, device_c,
+                                                                     n);
     to_host(c.data(), device_c, n * n);
     for (int i = 0; i < n * n; ++i) expect_equal(c[i], expected[i], "second product", i);
     std::printf("matrix_multiply: right\n");

@@ -15,7 +15,7 @@ int main() {
     // Nobody gets a function that is not there.
     void* function = nullptr;
     CUdriverProcAddressQueryResult found;
-    right = right && cuGetProcAddress("cuMulticastCreate", &function, 12010, 0, &found) ==
-                         CUDA_SUCCESS;
+    right =
+        right && cuGetProcAddress("cuMulticastCreate", &function, 12010, 0, &found) == CUDA_SUCCESS;
     return right && function == nullptr && found == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND ? 0 : 1;
 }

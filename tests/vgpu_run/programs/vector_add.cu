@@ -1,4 +1,5 @@
-// c = a + b, with a tail that fills no block; also variables: __device__, __constant__, __managed__.
+// c = a + b, with a tail that fills no block; also variables: __device__, __constant__,
+// __managed__.
 #include <vector>
 
 #include "check.hpp"
