@@ -113,8 +113,8 @@ std::vector<std::string> loaded_libraries(const std::string& program) {
     std::vector<std::string> paths;
     char* line = nullptr;
     std::size_t capacity = 0;
-    while (getline(&line, &capacity, list) >=
-           0) {  // "	libm.so.6 => /lib/libm.so.6 (0x7f...)"
+    // Lines are like "libm.so.6 => /lib/libm.so.6 (0x7f...)".
+    while (getline(&line, &capacity, list) >= 0) {
         const std::string_view text(line);
         const auto begin = text.find("=> /"), end = text.rfind(" (");
         if (begin == text.npos || end == text.npos || end <= begin + 3) continue;

@@ -19,7 +19,7 @@ struct CudaUse {
 CudaUse inspect(const std::string& path);
 
 /// The files of all libraries that the program would be started with, as the system's loader finds
-/// them; empty when it can't say.
+/// them; empty when it can't say. Only for programs that need libraries: others would be started.
 std::vector<std::string> loaded_libraries(const std::string& program);
 
 }  // namespace vgpu::run

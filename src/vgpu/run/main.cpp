@@ -104,6 +104,7 @@ std::string obstacle(const std::string& program) {
 
 /// Libraries with a runtime of their own only lose their kernels.
 void warn_of_libraries(const std::string& program) {
+    if (inspect(program).needed.empty()) return;
     for (const std::string& each : loaded_libraries(program)) {
         if (!inspect(each).has_own_runtime) continue;
         fmt::print(stderr,
