@@ -4,6 +4,7 @@
 set(RONDO_LAYERS
   "base|src/base,include/rondo/error.hpp,include/rondo/export.hpp|rondo_base"
   "graph|topology/graph,topology/presets,include/rondo/types.hpp|rondo_graph(_[a-z0-9_]+)?"
+  "ptx|src/vgpu/ptx|rondo_vgpu_ptx"
   "vgpu|src/vgpu,include/vgpu|rondo_vgpu(_[a-z0-9_]+)?"
   "cuda|src/cuda,include/rondo/cuda_error.hpp|rondo_cuda"
   "kernels|kernels|rondo_kernels(_[a-z0-9_]+)?"
@@ -13,7 +14,7 @@ set(RONDO_LAYERS
   "communicator|src/communicator,include/rondo|rondo_communicator(_device)?"
   "tool|topology/tool|rondo_tool"
   "training|src/training,include/rondo/training|rondo_training(_[a-z0-9_]+)?"
-  "library|src/library,include/rondo/version.hpp|rondo_shared(_vgpu)?"
+  "library|src/library,include/rondo/version.hpp|rondo_shared(_[a-z]+)?"
   "bench|bench|rondo_bench_[a-z0-9_]+")
 
 # Height of the layer that `target` belongs to, or -1.

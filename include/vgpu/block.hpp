@@ -87,6 +87,10 @@ inline void preemption_point() {
     if (watching()) detail::preempt_slowly();
 }
 
+/// Lets other blocks run; for blocks that wait for something that is no flag. Does not return when
+/// the block is killed.
+RONDO_API void yield_block();
+
 /// Says that the block begins a piece of work that touches so many bytes. Large work, in one piece
 /// or in many, makes vgpu wake its workers and spread the waiting blocks over them; small work
 /// stays with the thread that runs it.

@@ -16,9 +16,14 @@
 
 namespace vgpu {
 
+/// What runs the kernels of programs that nvcc compiled: host bodies that were registered under the
+/// kernels' names, their PTX, or what there is, host bodies first.
+enum class Engine { automatic, native, ptx };
+
 /// How the virtual machine is made. from_environment() reads VGPU_TOPOLOGY (count, preset or file;
 /// default "8"), VGPU_HOSTILE=1, VGPU_SEED=n (random schedules), VGPU_CHECK=1, VGPU_MEMORY (bytes
-/// per device, with K/M/G), VGPU_WORKERS.
+/// per device, with K/M/G), VGPU_WORKERS, VGPU_ENGINE (auto, native or ptx), VGPU_ARCHITECTURE
+/// (sm_90), VGPU_REPORTS=1.
 struct Options {
     std::string topology = "8";
     bool hostile = false;  ///< worst-case driver behaviour, see docs/vgpu.md
@@ -30,6 +35,9 @@ struct Options {
     int resident_blocks = 0;  ///< blocks a device holds at once; 0: by its properties (hostile: 32)
     int hardware_queues =
         0;  ///< streams of a device share so many queues; 0: one each (hostile: 2)
+    Engine engine = Engine::automatic;
+    int architecture = 0;  ///< compute capability of all devices, 90 is 9.0; 0: the topology's
+    bool print_reports = false;  ///< reports also go to stderr as they are made
 
     RONDO_API static Options from_environment();
 };

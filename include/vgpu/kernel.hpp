@@ -17,6 +17,10 @@ struct KernelDescription {
     int max_threads_per_block = 1024;
     int registers_per_thread = 32;
     std::size_t static_shared_bytes = 0;
+    const void* context = nullptr;  ///< not vgpu's: what `run` may want to know
+    /// Where the arguments lie when they come in one buffer (the driver API); null: not known.
+    const std::size_t* argument_offsets = nullptr;
+    int ptx_version = 0;  ///< the architecture that its code is for, 75 is sm_75; 0: the device's
 };
 
 /// Makes `entry` (any address that is unique to the kernel, normally the host function itself)

@@ -31,6 +31,7 @@ inline cudaError_t before_call(Machine& machine, const char* function) {
     ThreadState& thread = this_thread();
     if (thread.in_host_function) return cudaErrorNotPermitted;
     thread.calls.add();
+    if (!thread.in_driver) thread.runtime_used = true;
     note_call(function, thread.device);
     return machine.faults().on_call(function).value_or(cudaSuccess);
 }

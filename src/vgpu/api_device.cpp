@@ -236,6 +236,7 @@ cudaError_t CUDARTAPI cudaDeviceDisablePeerAccess(int peer) {
             may_synchronise(machine, device);
             may_synchronise(machine, other);
         }
+        count_memory_change();
         if (enabled.exchange(0) == 0)
             throw ApiError{cudaErrorPeerAccessNotEnabled, fmt::format("peer {}", peer)};
         return cudaSuccess;

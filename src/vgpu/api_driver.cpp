@@ -3,13 +3,17 @@
 // driver does not know it.
 #include <cuda.h>
 
+#include <atomic>
 #include <string_view>
 
 #include "vgpu/api.hpp"
+#include "vgpu/driver_entry.hpp"
 
 using namespace vgpu;
 
 namespace {
+
+std::atomic<DriverEntrySource> entry_source{nullptr};
 
 constexpr unsigned oldest_version = 11040;  // since when cuPointerGetAttributes has the attributes
 
@@ -57,6 +61,12 @@ cudaError_t entry_point(const char* function, const char* symbol, void** entry, 
         require(version <= CUDART_VERSION, "the version is newer than the driver");
         *entry = nullptr;
         auto outcome = cudaDriverEntryPointSymbolNotFound;
+        if (const DriverEntrySource source = entry_source; source != nullptr) {
+            *entry = source(symbol);
+            if (*entry != nullptr) outcome = cudaDriverEntryPointSuccess;
+            if (result != nullptr) *result = outcome;
+            return cudaSuccess;
+        }
         if (std::string_view(symbol) == "cuPointerGetAttributes") {
             outcome = version < oldest_version ? cudaDriverEntryPointVersionNotSufficent
                                                : cudaDriverEntryPointSuccess;
@@ -69,6 +79,10 @@ cudaError_t entry_point(const char* function, const char* symbol, void** entry, 
 }
 
 }  // namespace
+
+void vgpu::set_driver_entry_source(DriverEntrySource source) {
+    entry_source = source;
+}
 
 #pragma GCC visibility push(default)  // what programs link to
 extern "C" {

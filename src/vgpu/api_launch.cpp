@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -15,6 +16,8 @@ namespace {
 struct Registry {
     std::shared_mutex mutex;
     std::unordered_map<const void*, std::unique_ptr<Kernel>> kernels;
+    std::unordered_map<std::string_view, Kernel*> by_name;
+    std::atomic<KernelSource> source{nullptr};
 };
 
 Registry& registry() {
@@ -33,6 +36,19 @@ void register_kernel(const void* entry, const KernelDescription& description) {
     }
     kernel->entry = entry;
     kernel->description = description;
+    kernel->max_dynamic_shared_bytes =
+        std::max(0, 48 * 1024 - static_cast<int>(description.static_shared_bytes));
+    registry().by_name.try_emplace(description.name, kernel.get());
+}
+
+const Kernel* find_kernel_by_name(std::string_view name) {
+    std::shared_lock lock(registry().mutex);
+    const auto found = registry().by_name.find(name);
+    return found == registry().by_name.end() ? nullptr : found->second;
+}
+
+void set_kernel_source(KernelSource source) {
+    registry().source = source;
 }
 
 Kernel* find_kernel(const void* entry) {
@@ -47,6 +63,8 @@ Kernel* find_kernel(const void* entry) {
 
 Kernel& kernel_at(const void* entry) {
     Kernel* kernel = entry == nullptr ? nullptr : find_kernel(entry);
+    const KernelSource source = registry().source.load(std::memory_order_relaxed);
+    if (kernel == nullptr && source != nullptr && source(entry)) kernel = find_kernel(entry);
     if (kernel == nullptr)
         throw ApiError{cudaErrorInvalidDeviceFunction,
                        "the function is not a kernel that was registered"};
@@ -100,8 +118,7 @@ void check_launch(const Device& device, const KernelCommand& launch) {
                        fmt::format("the kernel takes at most {} threads per block",
                                    kernel.description.max_threads_per_block)};
     }
-    if (launch.dynamic_shared_bytes + kernel.description.static_shared_bytes >
-        static_cast<std::size_t>(kernel.max_dynamic_shared_bytes)) {
+    if (launch.dynamic_shared_bytes > static_cast<std::size_t>(kernel.max_dynamic_shared_bytes)) {
         throw ApiError{cudaErrorInvalidValue,
                        fmt::format("{} bytes of dynamic shared memory; the kernel's limit is {}",
                                    launch.dynamic_shared_bytes, kernel.max_dynamic_shared_bytes)};
@@ -242,7 +259,9 @@ cudaError_t CUDARTAPI cudaFuncGetAttributes(cudaFuncAttributes* attributes, cons
         attributes->maxDynamicSharedSizeBytes = kernel.max_dynamic_shared_bytes;
         attributes->preferredShmemCarveout = -1;
         attributes->binaryVersion = device.properties.major * 10 + device.properties.minor;
-        attributes->ptxVersion = attributes->binaryVersion;
+        attributes->ptxVersion = kernel.description.ptx_version != 0
+                                     ? kernel.description.ptx_version
+                                     : attributes->binaryVersion;
         return cudaSuccess;
     });
 }

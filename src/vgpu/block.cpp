@@ -51,7 +51,8 @@ void give_way(Block& block) {
     throw BlockKilled{};
 }
 
-/// Why the block's device may not touch the allocation now; empty if it may.
+}  // namespace
+
 std::string denied(Machine& all, const Allocation& allocation, int device) {
     if (!allocation.is_device() || allocation.device == device) return {};
     if (all.faults().link_is_cut(device, allocation.device)) {
@@ -68,8 +69,6 @@ std::string denied(Machine& all, const Allocation& allocation, int device) {
         return {};
     return fmt::format("peer access to device {} is not enabled", allocation.device);
 }
-
-}  // namespace
 
 const BlockInfo& current_block() noexcept {
     return running_block().info;
@@ -115,6 +114,12 @@ void detail::preempt_slowly() {
     Block& block = running_block();
     if (block.doomed()) throw BlockKilled{};
     if (block.scheduler->seeded() && block.scheduler->coin()) give_way(block);
+}
+
+void yield_block() {
+    Block& block = running_block();
+    count_interaction(block);
+    give_way(block);
 }
 
 void announce_work(std::size_t bytes) {

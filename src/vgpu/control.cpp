@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -55,6 +56,28 @@ bool is_on(const char* name) {
     throw std::invalid_argument(fmt::format("{} is '{}'; it must be 0 or 1", name, value));
 }
 
+Engine parse_engine(const std::string& text) {
+    if (text.empty() || text == "auto") return Engine::automatic;
+    if (text == "native") return Engine::native;
+    if (text == "ptx") return Engine::ptx;
+    throw std::invalid_argument(
+        fmt::format("VGPU_ENGINE is '{}'; it must be auto, native or ptx", text));
+}
+
+/// "sm_90", "compute_90", "sm_90a" or "90".
+int parse_architecture(const std::string& text) {
+    std::string_view digits = text;
+    for (const std::string_view prefix : {"sm_", "compute_"})
+        if (digits.starts_with(prefix)) digits.remove_prefix(prefix.size());
+    if (!digits.empty() && (digits.back() == 'a' || digits.back() == 'f')) digits.remove_suffix(1);
+    int value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc{} || end != digits.data() + digits.size() || value < 50 || value > 130)
+        throw std::invalid_argument(
+            fmt::format("VGPU_ARCHITECTURE is '{}'; it must be sm_50 to sm_130", text));
+    return value;
+}
+
 void require_device(int device) {
     if (device < 0 || device >= machine().device_count()) {
         throw std::invalid_argument(fmt::format("device {} does not exist; there are {}", device,
@@ -80,6 +103,10 @@ Options Options::from_environment() {
         require_workers("VGPU_WORKERS", workers);
         options.workers = static_cast<int>(workers);
     }
+    options.engine = parse_engine(environment("VGPU_ENGINE"));
+    if (const std::string value = environment("VGPU_ARCHITECTURE"); !value.empty())
+        options.architecture = parse_architecture(value);
+    options.print_reports = is_on("VGPU_REPORTS");
     return options;
 }
 
@@ -113,6 +140,7 @@ void lose_device(int device) {
     Machine& all = machine();
     all.device(device).lost = true;
     all.device(device).sticky_error = cudaErrorDevicesUnavailable;
+    count_memory_change();
     all.set_report(fmt::format("device {} was lost\n", device) + all.scheduler().describe());
     all.scheduler().kill_blocks(device);
 }
@@ -121,6 +149,7 @@ void cut_link(int device_a, int device_b) {
     require_device(device_a);
     require_device(device_b);
     machine().faults().cut_link(device_a, device_b);
+    count_memory_change();
     machine().update_instrumentation();
 }
 

@@ -68,7 +68,12 @@ void Machine::make_device(int index) {
                                : std::size_t{16} << 30;
     int resident = options_.resident_blocks;
     if (resident == 0 && options_.hostile) resident = 32;
-    device->properties = make_properties(node.gpu, index,
+    rondo::GpuInfo gpu = node.gpu;
+    if (options_.architecture != 0) {
+        gpu.compute_major = options_.architecture / 10;
+        gpu.compute_minor = options_.architecture % 10;
+    }
+    device->properties = make_properties(gpu, index,
                                          {.memory = device->memory_limit,
                                           .in_host_memory = in_host_memory(topology_, index),
                                           .resident_blocks = resident});
@@ -188,6 +193,7 @@ void Machine::release_objects(const ObjectReferences& references) {
 
 void Machine::set_report(std::string text) {
     std::scoped_lock lock(report_mutex_);
+    if (options_.print_reports) std::fprintf(stderr, "vgpu: %s\n", text.c_str());
     report_ = std::move(text);
 }
 

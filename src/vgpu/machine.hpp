@@ -127,6 +127,9 @@ const char* why_no_machine();
 /// Replaces the machine in force. See vgpu::reset().
 void replace_machine(const Options& options);
 
+/// Why kernels of the device may not touch the allocation now; empty if they may.
+std::string denied(Machine& machine, const Allocation& allocation, int device);
+
 /// Kernels are known to the process, not to a machine. Null when `entry` is unknown.
 Kernel* find_kernel(const void* entry);
 

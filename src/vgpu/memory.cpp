@@ -169,6 +169,14 @@ Found& found_lately(std::uintptr_t address) {
 }  // namespace
 
 void MemoryMap::count_change() {
+    count_memory_change();
+}
+
+const std::atomic<std::uint64_t>& memory_changes() {
+    return changes;
+}
+
+void count_memory_change() {
     changes.fetch_add(1, std::memory_order_release);
 }
 

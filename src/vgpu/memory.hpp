@@ -90,4 +90,9 @@ private:
 
 std::string to_string(MemoryKind kind);
 
+/// Grows whenever memory comes or goes, in any machine, or rights to it are taken away: what was
+/// found before may be wrong then.
+const std::atomic<std::uint64_t>& memory_changes();
+void count_memory_change();
+
 }  // namespace vgpu

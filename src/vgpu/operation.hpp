@@ -5,6 +5,7 @@
 #include <atomic>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,7 @@ public:
     std::uint64_t launch_number = 0;
     std::size_t dispatched_blocks = 0;
     std::size_t finished_blocks = 0;
+    std::shared_ptr<void> workspace;  ///< what the launch's blocks share, if they need something
 
     bool done() const { return finished.load(std::memory_order_acquire); }
 

@@ -23,7 +23,7 @@ struct Generation {
 };
 
 // Public figures of the data-centre part of each generation.
-constexpr std::array<Generation, 8> generations{{
+constexpr std::array<Generation, 9> generations{{
     {6, 0, 56, 32, 2048, 64 << 10, 48 << 10, 4 << 20, 4096},
     {7, 0, 80, 32, 2048, 96 << 10, 96 << 10, 6 << 20, 4096},
     {7, 5, 40, 16, 1024, 64 << 10, 64 << 10, 4 << 20, 256},
@@ -32,6 +32,7 @@ constexpr std::array<Generation, 8> generations{{
     {8, 9, 128, 24, 1536, 100 << 10, 99 << 10, 72 << 20, 384},
     {9, 0, 132, 32, 2048, 228 << 10, 227 << 10, 50 << 20, 5120},
     {10, 0, 148, 32, 2048, 228 << 10, 227 << 10, 126 << 20, 8192},
+    {12, 0, 188, 24, 1536, 100 << 10, 99 << 10, 128 << 20, 512},
 }};
 
 const Generation& generation_of(const rondo::GpuInfo& gpu) {
@@ -184,7 +185,7 @@ bool attribute_of(const cudaDeviceProp& p, cudaDeviceAttr attribute, int& value)
             value = p.regsPerMultiprocessor;
             return true;
         case cudaDevAttrClockRate:
-            value = 1'410'000;
+            value = clock_rate_khz;
             return true;
         case cudaDevAttrMemoryClockRate:
             value = 1'215'000;

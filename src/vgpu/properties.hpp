@@ -9,6 +9,9 @@
 
 namespace vgpu {
 
+/// Of every device, whatever its model.
+inline constexpr int clock_rate_khz = 1'410'000;
+
 /// What a device has beside its model.
 struct DevicePlace {
     std::size_t memory = 0;

@@ -21,6 +21,8 @@ struct ThreadState {
     cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
     bool in_host_function = false;
     bool per_thread_default = false;       ///< the handle 0 means the thread's own stream
+    bool in_driver = false;                ///< inside a call of the driver API
+    bool runtime_used = false;             ///< the thread has called the runtime API
     std::uint64_t machine_generation = 0;  ///< which machine the streams below belong to
     std::vector<std::unique_ptr<Stream>> default_streams;  ///< cudaStreamPerThread, by device
 
