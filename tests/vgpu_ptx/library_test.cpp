@@ -91,6 +91,7 @@ void run_block(void** arguments) {
     context.image = all.image.get();
     context.memory = &all.memory;
     context.hooks = &hooks;
+    context.seed = vgpu::options().seed.value_or(0);
     kernel.run_block(context);
     ++all.blocks;
 }
@@ -108,7 +109,9 @@ void use_ptx(rondo::ElementType type, rondo::ReduceOp op) {
 
 template <class T>
 void sum_of_ranks(int ranks, std::size_t count, const rondo::Strategy& strategy) {
-    reset({.topology = std::to_string(ranks)});
+    vgpu::Options machine = vgpu::Options::from_environment();
+    machine.topology = std::to_string(ranks);
+    reset(machine);
     use_ptx(rondo::element_type_of<T>, rondo::ReduceOp::sum);
     const std::uint64_t before = engine().blocks;
     auto comm = rondo::Communicator::create();
