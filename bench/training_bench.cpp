@@ -142,18 +142,27 @@ private:
     std::jthread thread_{[this](const std::stop_token& stop) { run(stop); }};
 };
 
-/// A kernel that takes time and no processor, as the backward pass of a GPU does for its host.
+/// A kernel that takes time and no processor, as the backward pass of a GPU does for its host. Its
+/// end is counted from the beginning of the pass, not from its own: the layers of a GPU follow each
+/// other without the two cores that virtual GPUs share with the reduction.
 struct Pause {
-    std::uint64_t nanoseconds;
+    std::uint64_t nanoseconds;  ///< from the beginning of the pass to the end of this kernel
+    Clock::time_point* pass;    ///< when the pass began
+    bool first;                 ///< of the pass: sets it
     AlarmClock* clock;
     std::uint32_t* flag;  ///< of this pause alone, 0
 };
 
 void pause_kernel(Pause pause) {
-    pause.clock->ring(*pause.flag, Clock::now() + std::chrono::nanoseconds(pause.nanoseconds));
-    vgpu::wait_for_flag({.flag = pause.flag,
-                         .wanted = 1,
-                         .deadline_ns = vgpu::global_timer_ns() + pause.nanoseconds});
+    if (pause.first) *pause.pass = Clock::now();
+    const auto end = *pause.pass + std::chrono::nanoseconds(pause.nanoseconds);
+    const auto left = std::chrono::nanoseconds(end - Clock::now()).count();
+    if (left <= 0) return;
+    pause.clock->ring(*pause.flag, end);
+    vgpu::wait_for_flag(
+        {.flag = pause.flag,
+         .wanted = 1,
+         .deadline_ns = vgpu::global_timer_ns() + static_cast<std::uint64_t>(left)});
 }
 
 void launch_pause(int device, cudaStream_t stream, Pause pause) {
@@ -175,7 +184,8 @@ public:
         : workers_(workers),
           layers_(layers),
           comm_(Communicator::create({.devices = first_devices(workers)})),
-          flags_(static_cast<std::size_t>(workers)) {
+          flags_(static_cast<std::size_t>(workers)),
+          passes_(static_cast<std::size_t>(workers)) {
         for (std::size_t p = 0; p < layers; ++p) {
             slices_.push_back({fmt::format("layer {}", p), p * layer_floats, layer_floats});
         }
@@ -214,8 +224,10 @@ private:
             if (layer_seconds > 0) {
                 // An alarm of an earlier step may still ring: not the flag of this one.
                 std::uint32_t& flag = flags_[i].emplace_back(0);
+                const auto done = static_cast<double>(layers_ - p);
                 launch_pause(w, streams_[i],
-                             {static_cast<std::uint64_t>(layer_seconds * 1e9), &clock_, &flag});
+                             {static_cast<std::uint64_t>(done * layer_seconds * 1e9), &passes_[i],
+                              p + 1 == layers_, &clock_, &flag});
             }
             sync.gradient_ready(p);
         }
@@ -231,33 +243,41 @@ private:
     std::vector<Tensor<float>> gradients_;
     std::vector<cudaStream_t> streams_;
     std::vector<std::deque<std::uint32_t>> flags_;  ///< by worker; kept as long as alarms may ring
+    std::vector<Clock::time_point> passes_;         ///< by worker
     AlarmClock clock_;
 };
 
-/// The backward pass takes as long as one all_reduce of all gradients; how much of that all_reduce
-/// does a step in buckets not show?
+/// The backward pass takes as long as the all_reduce of the same buckets without it; how much of
+/// that does a step not show? Also compared with one all_reduce of everything behind the pass,
+/// which has no cost of buckets. Virtual GPUs reduce on the cores of this machine, and the pass
+/// takes none of them: what is measured is whether buckets leave in time and whether anybody waits
+/// in between, not how a pass and a reduction share the processors of one GPU.
 void bench_overlap(int workers, std::size_t layers, std::size_t layer_floats, int rounds) {
     Overlap overlap(workers, layers, layer_floats);
     const std::size_t layer_bytes = layer_floats * sizeof(float);
     const std::size_t one_bucket = layers * layer_bytes;
-    const double layer_seconds = median(time_in_turns(rounds, {overlap.step(0, one_bucket)})[0]) /
-                                 static_cast<double>(layers);
+    const auto buckets = overlap.step(0, layer_bytes);
+    const double layer_seconds =
+        median(time_in_turns(rounds, {buckets})[0]) / static_cast<double>(layers);
     const Times times = time_in_turns(
-        rounds, {overlap.step(0, one_bucket), overlap.step(layer_seconds, 0),
-                 overlap.step(layer_seconds, layer_bytes), overlap.step(layer_seconds, one_bucket),
-                 overlap.step(0, layer_bytes)});
-    const auto hidden = [&](std::size_t contestant) {
+        rounds, {buckets, overlap.step(layer_seconds, 0), overlap.step(layer_seconds, layer_bytes),
+                 overlap.step(layer_seconds, one_bucket), overlap.step(0, one_bucket)});
+    /// Of this all_reduce, in this kind of step.
+    const auto hidden = [&](std::size_t reduction, std::size_t step) {
         return median_of_rounds(times, [&](std::size_t i) {
-            return (times[0][i] + times[1][i] - times[contestant][i]) / times[0][i];
+            return (times[reduction][i] + times[1][i] - times[step][i]) / times[reduction][i];
         });
     };
+    const double share = hidden(0, 2), share_of_whole = hidden(4, 2);
     fmt::print(
-        "{} workers, {} layers of {} KiB: all_reduce {:.1f} ms (in buckets {:.1f} ms), backward "
-        "{:.1f} ms, one after the other {:.1f} ms, in buckets beside it {:.1f} ms; hidden {:.0f} % "
-        "(in one bucket {:.0f} %), target 60 %: {}\n",
+        "{} workers, {} layers of {} KiB: all_reduce in buckets {:.1f} ms, in one {:.1f} ms; "
+        "backward {:.1f} ms; one after the other {:.1f} ms, buckets beside it {:.1f} ms; hidden "
+        "{:.0f} % of the buckets, {:.0f} % of the one (which itself hides {:.0f} %), target 60 %: "
+        "{}\n",
         workers, layers, layer_bytes >> 10, 1e3 * median(times[0]), 1e3 * median(times[4]),
-        1e3 * median(times[1]), 1e3 * median(times[3]), 1e3 * median(times[2]), 100 * hidden(2),
-        100 * hidden(3), hidden(2) >= 0.6 ? "met" : "missed");
+        1e3 * median(times[1]), 1e3 * median(times[3]), 1e3 * median(times[2]), 100 * share,
+        100 * share_of_whole, 100 * hidden(4, 3),
+        std::min(share, share_of_whole) >= 0.6 ? "met" : "missed");
 }
 
 /// Equal stages of dense layers, small enough for one core each, against (S - 1) / M.
@@ -297,9 +317,20 @@ int main(int argc, char** argv) {
     app.add_option("--floats", floats, "Gradients of a worker")->capture_default_str();
     app.add_option("--layers", layers, "Of the backward pass")->capture_default_str();
     app.add_option("--layer-floats", layer_floats, "Parameters of a layer")->capture_default_str();
+    std::vector<std::string> parts{"threads", "overlap", "bubble"};
+    app.add_option("--parts", parts, "What to measure")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"threads", "overlap", "bubble"}))
+        ->capture_default_str();
     CLI11_PARSE(app, argc, argv);
-    bench_threads(workers, floats, std::max(rounds / 3, 1));
-    for (const int devices : {2, 4}) bench_overlap(devices, layers, layer_floats, rounds);
+    const auto wanted = [&](const char* part) {
+        return std::ranges::find(parts, part) != parts.end();
+    };
+    if (wanted("threads")) bench_threads(workers, floats, std::max(rounds / 3, 1));
+    for (const int devices : {2, 4, 8}) {
+        if (wanted("overlap")) bench_overlap(devices, layers, layer_floats, rounds);
+    }
+    if (!wanted("bubble")) return 0;
     for (const PipelineKind kind : {PipelineKind::gpipe, PipelineKind::one_forward_one_backward}) {
         for (const std::uint32_t micro_batches : {2u, 4u, 8u}) bench_bubble(2, micro_batches, kind);
         bench_bubble(4, 8, kind);

@@ -151,6 +151,7 @@ struct PackNarrowCodec {
 /// Bytes that nobody computes with: for copies.
 struct PackRawCodec : PackPlainCodec<std::uint64_t> {
     static constexpr std::size_t element_bytes = 1;
+    static constexpr bool only_moves = true;
 };
 
 template <ElementType type>

@@ -20,16 +20,6 @@ template <class T>
 RONDO_DEVICE T load_global(const std::byte* from) {
 #if defined(__CUDA_ARCH__)
     __builtin_assume(__isGlobal(from));
-    if constexpr (sizeof(T) == sizeof(Pack16)) {
-        // Written out: compilers take the struct apart, and some load its halves.
-        Pack16 pack;
-        asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(pack.word[0]), "=r"(pack.word[1]), "=r"(pack.word[2]),
-                       "=r"(pack.word[3])
-                     : "l"(from)
-                     : "memory");
-        return __builtin_bit_cast(T, pack);
-    }
     return *reinterpret_cast<const T*>(from);
 #elif defined(__SANITIZE_THREAD__)
     // Byte by byte: ThreadSanitizer does not see reads of copies that the compiler expands.
@@ -45,6 +35,27 @@ RONDO_DEVICE T load_global(const std::byte* from) {
 #endif
 }
 
+/// A whole pack, or zeros where there is none.
+RONDO_DEVICE Pack16 load_pack_if(bool is_there, const std::byte* from) {
+    Pack16 pack{};
+#if defined(__CUDA_ARCH__)
+    // Written out: compilers take the struct apart, and some load its halves; and they branch, so
+    // that one load would wait for another.
+    asm volatile(
+        "{\n\t.reg .pred there;\n\t"
+        "setp.ne.u32 there, %5, 0;\n\t"
+        "@there ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n\t}"
+        : "+r"(pack.word[0]), "+r"(pack.word[1]), "+r"(pack.word[2]), "+r"(pack.word[3])
+        : "l"(from), "r"(static_cast<std::uint32_t>(is_there))
+        : "memory");
+#else
+    if (is_there) {
+        pack = load_global<Pack16>(from);
+    }
+#endif
+    return pack;
+}
+
 template <class T>
 RONDO_DEVICE void store_global(std::byte* to, const T& value) {
 #if defined(__CUDA_ARCH__)
@@ -55,12 +66,35 @@ RONDO_DEVICE void store_global(std::byte* to, const T& value) {
 #endif
 }
 
-/// Registers of 32 bits for decoded values. Pascal needs more than others for addresses.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
-inline constexpr unsigned most_decoded_values = 16;
+/// Decoded values of narrow elements need registers, and code for Pascal and Volta needs more of
+/// them than that for later GPUs.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 750
+inline constexpr unsigned most_packs_in_flight = 4;
+inline constexpr std::size_t narrow_bytes = 4;
 #else
-inline constexpr unsigned most_decoded_values = 32;
+inline constexpr unsigned most_packs_in_flight = 8;
+inline constexpr std::size_t narrow_bytes = 2;
 #endif
+
+/// The packs of one thread in one turn: every stride-th, as far as there are any.
+template <unsigned count>
+class PackTurn {
+public:
+    /// `left` packs are left from the first on. 32 bits are enough for one turn, and save
+    /// registers.
+    RONDO_DEVICE PackTurn(std::uint32_t stride, std::size_t left)
+        : stride_(stride),
+          left_(left < count * stride ? static_cast<std::uint32_t>(left) : count * stride) {}
+
+    RONDO_DEVICE bool has(unsigned u) const { return u == 0 || u * stride_ < left_; }
+    RONDO_DEVICE std::uint32_t at(unsigned u) const {
+        return u * stride_ * std::uint32_t{sizeof(Pack16)};
+    }
+
+private:
+    std::uint32_t stride_;
+    std::uint32_t left_;
+};
 
 /// The threads of one block: thread `rank` of `size` takes packs rank, rank + size, ... so that
 /// neighbours in the block are neighbours in memory.
@@ -68,10 +102,19 @@ class PackLanes {
 public:
     RONDO_DEVICE PackLanes(std::uint32_t rank, std::uint32_t size) : rank_(rank), size_(size) {}
 
-    /// Packs in flight per thread: as many as decoded values fit into registers.
-    template <class Decoded>
-    static constexpr unsigned unroll =
-        Decoded::size * 4 <= most_decoded_values ? 4 : most_decoded_values / Decoded::size;
+    /// That a thread has asked for before it waits for the first: 128 bytes where registers allow.
+    template <class Codec>
+    static constexpr unsigned packs_in_flight = [] {
+        if (requires { Codec::only_moves; }) return most_packs_in_flight;
+        return Codec::element_bytes < narrow_bytes ? most_packs_in_flight / 2
+                                                   : most_packs_in_flight;
+    }();
+
+    /// `left` packs are left from the thread's next on.
+    template <unsigned count>
+    RONDO_DEVICE PackTurn<count> turn(std::size_t left) const {
+        return {size_, left};
+    }
 
     RONDO_DEVICE std::size_t rank() const { return rank_; }
     RONDO_DEVICE std::size_t size() const { return size_; }
@@ -99,13 +142,8 @@ public:
         return bits % sizeof(Pack16) == 0;
     }
 
-    /// Other warps run while one waits.
-    template <class Decoded, std::size_t bytes>
-    RONDO_DEVICE static void prefetch(const std::byte*) {}
-
-    template <class Pack>
-    RONDO_DEVICE static Pack load(const std::byte* from) {
-        return load_global<Pack>(from);
+    RONDO_DEVICE static Pack16 load_if(bool is_there, const std::byte* from) {
+        return load_pack_if(is_there, from);
     }
     template <class Pack>
     RONDO_DEVICE static void store(std::byte* to, const Pack& pack) {

@@ -73,41 +73,61 @@ private:
     using Pack = typename Codec::Pack;
     using Decoded = typename Codec::Decoded;
     static constexpr std::size_t pack_bytes = sizeof(Pack);
-    static constexpr unsigned unroll = Lanes::template unroll<Decoded>;
     /// Results of min and max are values of a source: they fit, infinity included. Sums and
     /// products saturate.
     static constexpr bool selects = op == ReduceOp::min || op == ReduceOp::max;
-
-    /// Full tiles with several packs in flight per thread, then what is left pack by pack.
-    RONDO_DEVICE void body(std::size_t begin, std::size_t packs) const {
-        const std::size_t tile = static_cast<std::size_t>(unroll) * lanes_.size();
-        std::size_t first = 0;
-        RONDO_NO_UNROLL
-        for (; first + tile <= packs; first += tile) {
-            aligned_packs<unroll>(begin + (first + lanes_.rank()) * pack_bytes);
-        }
-        RONDO_NO_UNROLL
-        for (std::size_t i = first + lanes_.rank(); i < packs; i += lanes_.size()) {
-            aligned_packs<1>(begin + i * pack_bytes);
-        }
-    }
+    static constexpr bool only_moves = requires { Codec::only_moves; };
+    static constexpr unsigned in_flight = Lanes::template packs_in_flight<Codec>;
 
     template <class, class, ReduceOp>
     friend class ReduceLoop;
 
+    /// A GPU thread has several packs in flight: of few sources several of each, of many sources
+    /// one of each. A host thread reads one source after the other.
+    RONDO_DEVICE void body(std::size_t begin, std::size_t packs) const {
+        if constexpr (in_flight == 1) {
+            constexpr unsigned unroll = Lanes::template unroll<Decoded>;
+            const std::size_t whole = packs / unroll * unroll;
+            turns<unroll>(begin, 0, whole);
+            turns<1>(begin, whole, packs);
+        } else if constexpr (only_moves) {
+            turns<in_flight>(begin, 0, packs);
+        } else if (step_.source_count <= 2) {
+            turns<in_flight / 2>(begin, 0, packs);
+        } else if (step_.source_count <= 4) {
+            turns<(in_flight > 4 ? in_flight / 4 : 1)>(begin, 0, packs);
+        } else {
+            turns<1>(begin, 0, packs);
+        }
+    }
+
     template <unsigned count>
-    RONDO_DEVICE void aligned_packs(std::size_t offset) const {
-        const std::size_t stride = lanes_.size() * pack_bytes;
+    RONDO_DEVICE void turns(std::size_t begin, std::size_t first, std::size_t end) const {
+        const std::size_t size = static_cast<std::size_t>(count) * lanes_.size();
+        RONDO_NO_UNROLL
+        for (std::size_t i = first + lanes_.rank(); i < end; i += size) {
+            const std::size_t offset = begin + i * pack_bytes;
+            if constexpr (in_flight == 1) {
+                fold_in_turn<count>(offset);
+            } else {
+                fold_together<count>(offset, lanes_.template turn<count>(end - i));
+            }
+        }
+    }
+
+    /// `count` packs that follow each other, source by source.
+    template <unsigned count>
+    RONDO_DEVICE void fold_in_turn(std::size_t offset) const {
         Decoded sum[count];
         Pack pack[count];
-        load_packs<count>(pack, source(0) + offset, stride);
+        load_packs<count>(pack, source(0) + offset);
         RONDO_UNROLL
         for (unsigned u = 0; u < count; ++u) {
             sum[u] = contribution(0, pack[u]);
         }
         RONDO_NO_UNROLL
         for (std::uint32_t s = 1; s < step_.source_count; ++s) {
-            load_packs<count>(pack, source(s) + offset, stride);
+            load_packs<count>(pack, source(s) + offset);
             RONDO_UNROLL
             for (unsigned u = 0; u < count; ++u) {
                 accumulate(sum[u], contribution(s, pack[u]));
@@ -115,44 +135,98 @@ private:
         }
         if constexpr (HasCarefulCodec<Codec>) {
             if (any_needs_care(sum)) {
-                return careful().template aligned_packs<count>(offset);
+                return careful().template fold_in_turn<count>(offset);
             }
         }
-        finish<count>(sum, pack);
+        RONDO_UNROLL
+        for (unsigned u = 0; u < count; ++u) {
+            pack[u] = finish(sum[u]);
+        }
         RONDO_NO_UNROLL
         for (std::uint32_t d = 0; d < step_.destination_count; ++d) {
             std::byte* const destination = this->destination(d) + offset;
             RONDO_UNROLL
             for (unsigned u = 0; u < count; ++u) {
-                lanes_.store(destination + u * stride, pack[u]);
+                lanes_.store(destination + u * pack_bytes, pack[u]);
             }
         }
     }
 
     template <unsigned count>
-    RONDO_DEVICE void load_packs(Pack (&pack)[count], const std::byte* from,
-                                 std::size_t stride) const {
+    RONDO_DEVICE void load_packs(Pack (&pack)[count], const std::byte* from) const {
         lanes_.template prefetch<Decoded, count * pack_bytes>(from);
         RONDO_UNROLL
         for (unsigned u = 0; u < count; ++u) {
-            pack[u] = lanes_.template load<Pack>(from + u * stride);
+            pack[u] = lanes_.template load<Pack>(from + u * pack_bytes);
         }
     }
 
-    template <unsigned count>
-    RONDO_DEVICE void finish(Decoded (&sum)[count], Pack (&pack)[count]) const {
-        if constexpr (op == ReduceOp::sum) {
-            if (step_.divisor != 0) {
-                RONDO_UNROLL
-                for (unsigned u = 0; u < count; ++u) {
-                    divide_values(sum[u]);
+    /// The packs of one turn, several sources at once: all loads come before the first value is
+    /// used. Then pack after pack is folded, so that only one at a time needs registers for values.
+    template <unsigned count, class Turn>
+    RONDO_DEVICE void fold_together(std::size_t offset, const Turn& turn) const {
+        constexpr unsigned together = in_flight / count;
+        Pack pack[together][count];
+        load_together(pack, 0, offset, turn);
+        RONDO_UNROLL
+        for (unsigned u = 0; u < count; ++u) {
+            Decoded sum = contribution(0, pack[0][u]);
+            accumulate_together<1>(sum, pack, 0, u);
+            if constexpr (count == 1) {
+                RONDO_NO_UNROLL
+                for (std::uint32_t s = together; s < step_.source_count; s += together) {
+                    load_together(pack, s, offset, turn);
+                    accumulate_together<0>(sum, pack, s, u);
+                }
+            }
+            pack[0][u] = finish(sum);
+        }
+        RONDO_NO_UNROLL
+        for (std::uint32_t d = 0; d < step_.destination_count; ++d) {
+            std::byte* const destination = this->destination(d) + offset;
+            RONDO_UNROLL
+            for (unsigned u = 0; u < count; ++u) {
+                if (turn.has(u)) {
+                    lanes_.store(destination + turn.at(u), pack[0][u]);
                 }
             }
         }
+    }
+
+    template <unsigned together, unsigned count, class Turn>
+    RONDO_DEVICE void load_together(Pack (&pack)[together][count], std::uint32_t first_source,
+                                    std::size_t offset, const Turn& turn) const {
         RONDO_UNROLL
-        for (unsigned u = 0; u < count; ++u) {
-            pack[u] = Codec::template encode<selects>(sum[u]);
+        for (unsigned t = 0; t < together; ++t) {
+            if (t == 0 || first_source + t < step_.source_count) {
+                const std::byte* const from = source(first_source + t) + offset;
+                RONDO_UNROLL
+                for (unsigned u = 0; u < count; ++u) {
+                    pack[t][u] = lanes_.load_if(turn.has(u), from + turn.at(u));
+                }
+            }
         }
+    }
+
+    /// Those from `begin` on.
+    template <unsigned begin, unsigned together, unsigned count>
+    RONDO_DEVICE void accumulate_together(Decoded& sum, const Pack (&pack)[together][count],
+                                          std::uint32_t first_source, unsigned u) const {
+        RONDO_UNROLL
+        for (unsigned t = begin; t < together; ++t) {
+            if (t == 0 || first_source + t < step_.source_count) {
+                accumulate(sum, contribution(first_source + t, pack[t][u]));
+            }
+        }
+    }
+
+    RONDO_DEVICE Pack finish(Decoded& sum) const {
+        if constexpr (op == ReduceOp::sum && !only_moves) {
+            if (step_.divisor != 0) {
+                divide_values(sum);
+            }
+        }
+        return Codec::template encode<selects>(sum);
     }
 
     RONDO_DEVICE auto careful() const {
@@ -180,17 +254,16 @@ private:
     }
 
     RONDO_DEVICE void ragged_pack_here(std::size_t offset, unsigned bytes) const {
-        Pack pack[1] = {lanes_.template load_ragged<Pack>(source(0) + offset, bytes)};
-        Decoded sum[1] = {contribution(0, pack[0])};
+        Decoded sum = contribution(0, lanes_.template load_ragged<Pack>(source(0) + offset, bytes));
         RONDO_NO_UNROLL
         for (std::uint32_t s = 1; s < step_.source_count; ++s) {
-            accumulate(sum[0], contribution(s, lanes_.template load_ragged<Pack>(source(s) + offset,
-                                                                                 bytes)));
+            accumulate(
+                sum, contribution(s, lanes_.template load_ragged<Pack>(source(s) + offset, bytes)));
         }
-        finish<1>(sum, pack);
+        const Pack pack = finish(sum);
         RONDO_NO_UNROLL
         for (std::uint32_t d = 0; d < step_.destination_count; ++d) {
-            lanes_.store_ragged(destination(d) + offset, pack[0], bytes);
+            lanes_.store_ragged(destination(d) + offset, pack, bytes);
         }
     }
 

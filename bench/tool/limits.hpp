@@ -33,10 +33,17 @@ protected:
     const Buffers& buffers_;
 
 private:
-    double time(PinnedTeam& team, LoopStyle style, int iterations) const;
+    struct Way {
+        LoopStyle style = {};
+        bool alone =
+            false;  ///< one thread: faster than meeting others, where there is little to do
+        bool turns = false;  ///< every other pass goes backwards
+    };
+    static std::vector<Way> ways_of(const std::vector<FoldWork>& work);
+    double time(PinnedTeam& team, const Way& way, int iterations) const;
 
     std::vector<FoldWork> work_;
-    LoopStyle style_ = {};
+    Way way_ = {};
 };
 
 /// The collective itself: every element is read once from every source, added, and written once to

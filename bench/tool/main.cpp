@@ -4,14 +4,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 
-#include "bench/tool/csv_output.hpp"
 #include "bench/tool/growth.hpp"
-#include "bench/tool/html_report.hpp"
-#include "bench/tool/json_output.hpp"
 #include "bench/tool/options.hpp"
+#include "bench/tool/output_files.hpp"
 #include "bench/tool/runtime.hpp"
 #include "bench/tool/session.hpp"
 #include "bench/tool/text_table.hpp"
@@ -36,31 +32,12 @@ private:
     const bool terminal_ = isatty(STDERR_FILENO) != 0;
 };
 
-void write_text_file(const std::string& name, const std::string& text) {
-    std::ofstream file(name, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) throw Error(name + " can't be written");
-}
-
 Demands demands_of(const Options& options) {
     Demands demands{.limit_ratio = options.least_limit_ratio};
     for (const LeastSpeedup& least : options.least_speedups) {
         demands.speedups.emplace_back(least.peer, least.ratio);
     }
     return demands;
-}
-
-void write_outputs(const Options& options, const Report& report) {
-    if (!options.json_file.empty()) {
-        fmt::print("# Writing JSON output to {}\n",
-                   write_new_file(options.json_file, to_json(report)));
-    }
-    if (!options.csv_file.empty()) write_text_file(options.csv_file, to_csv(report));
-    if (!options.html_file.empty()) {
-        write_text_file(options.html_file, to_html(report));
-        fmt::print("# Report: {}\n", std::filesystem::absolute(options.html_file).string());
-    }
 }
 
 int judge(const Options& options, const Report& report) {
@@ -132,6 +109,7 @@ int main(int argc, char** argv) {
     try {
         switch_to_gpus(parsed.options->gpu, argv);
         prepare_runtime(parsed.options->topology, parsed.options->ranks());
+        require_writable_outputs(*parsed.options);
         return run(*parsed.options);
     } catch (const InvalidArgument& error) {
         fmt::print(stderr, "rondo-bench: {}\n", error.what());

@@ -1,8 +1,8 @@
 // Sums and copies of floats as one would write them by hand for this processor.
 //
-// A block of four vectors is summed in registers, so that loads of one source do not wait for
-// another's, and then stored. The loops exist for AVX-512 and AVX2; what is left over at the end,
-// and other processors, take the plain loop.
+// A block of one, two or four vectors is summed in registers, so that loads of one source do not
+// wait for another's, and then stored. The loops exist for AVX-512 and AVX2; what is left over at
+// the end, and other processors, take the plain loop.
 #include "bench/tool/memory_loops.hpp"
 
 #include <algorithm>
@@ -15,8 +15,6 @@
 namespace rondo::bench {
 namespace {
 
-constexpr std::size_t tile_floats = 2048;
-
 void plain_fold(const FoldSpans& spans, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
         float sum = spans.sources[0][i];
@@ -27,32 +25,39 @@ void plain_fold(const FoldSpans& spans, std::size_t begin, std::size_t end) {
 
 #if defined(__x86_64__)
 
-/// What differs between the two instruction sets. A block is four vectors.
-struct Avx512 {
-    static constexpr std::size_t block = 64;
-};
-struct Avx2 {
-    static constexpr std::size_t block = 32;
-};
+constexpr std::size_t largest_block = 64;  // floats
+constexpr std::size_t prefetch_distance = 256;
+
+template <bool prefetching, std::size_t floats>
+inline void look_ahead(const float* from) {
+    if constexpr (prefetching) {
+        for (std::size_t i = 0; i < floats; i += 16) {
+            _mm_prefetch(reinterpret_cast<const char*>(from + prefetch_distance + i), _MM_HINT_T0);
+        }
+    }
+}
 
 // Sums `count` floats (a multiple of 64) from `offset` on. `known` sources, or spans.source_count
 // where it is 0: a compiler unrolls what it knows.
-template <std::size_t known, bool streaming>
+template <std::size_t known, int vectors, bool streaming, bool prefetching>
 __attribute__((target("avx512f"))) void fold_512(const FoldSpans& spans, std::size_t offset,
                                                  std::size_t count) {
+    constexpr std::size_t block = 16 * vectors;
     const std::size_t sources = known == 0 ? spans.source_count : known;
-    for (std::size_t i = offset; i < offset + count; i += Avx512::block) {
-        __m512 sums[4];
-        for (int v = 0; v < 4; ++v) sums[v] = _mm512_loadu_ps(spans.sources[0] + i + 16 * v);
+    for (std::size_t i = offset; i < offset + count; i += block) {
+        __m512 sums[vectors];
+        look_ahead<prefetching, block>(spans.sources[0] + i);
+        for (int v = 0; v < vectors; ++v) sums[v] = _mm512_loadu_ps(spans.sources[0] + i + 16 * v);
         for (std::size_t s = 1; s < sources; ++s) {
             const float* const from = spans.sources[s] + i;
-            for (int v = 0; v < 4; ++v) {
+            look_ahead<prefetching, block>(from);
+            for (int v = 0; v < vectors; ++v) {
                 sums[v] = _mm512_add_ps(sums[v], _mm512_loadu_ps(from + 16 * v));
             }
         }
         for (std::size_t d = 0; d < spans.destination_count; ++d) {
             float* const to = spans.destinations[d] + i;
-            for (int v = 0; v < 4; ++v) {
+            for (int v = 0; v < vectors; ++v) {
                 if constexpr (streaming) {
                     _mm512_stream_ps(to + 16 * v, sums[v]);
                 } else {
@@ -63,22 +68,27 @@ __attribute__((target("avx512f"))) void fold_512(const FoldSpans& spans, std::si
     }
 }
 
-template <std::size_t known, bool streaming>
+// As above, with vectors of half the size, so twice as many.
+template <std::size_t known, int wide_vectors, bool streaming, bool prefetching>
 __attribute__((target("avx2"))) void fold_256(const FoldSpans& spans, std::size_t offset,
                                               std::size_t count) {
+    constexpr int vectors = 2 * wide_vectors;
+    constexpr std::size_t block = 8 * vectors;
     const std::size_t sources = known == 0 ? spans.source_count : known;
-    for (std::size_t i = offset; i < offset + count; i += Avx2::block) {
-        __m256 sums[4];
-        for (int v = 0; v < 4; ++v) sums[v] = _mm256_loadu_ps(spans.sources[0] + i + 8 * v);
+    for (std::size_t i = offset; i < offset + count; i += block) {
+        __m256 sums[vectors];
+        look_ahead<prefetching, block>(spans.sources[0] + i);
+        for (int v = 0; v < vectors; ++v) sums[v] = _mm256_loadu_ps(spans.sources[0] + i + 8 * v);
         for (std::size_t s = 1; s < sources; ++s) {
             const float* const from = spans.sources[s] + i;
-            for (int v = 0; v < 4; ++v) {
+            look_ahead<prefetching, block>(from);
+            for (int v = 0; v < vectors; ++v) {
                 sums[v] = _mm256_add_ps(sums[v], _mm256_loadu_ps(from + 8 * v));
             }
         }
         for (std::size_t d = 0; d < spans.destination_count; ++d) {
             float* const to = spans.destinations[d] + i;
-            for (int v = 0; v < 4; ++v) {
+            for (int v = 0; v < vectors; ++v) {
                 if constexpr (streaming) {
                     _mm256_stream_ps(to + 8 * v, sums[v]);
                 } else {
@@ -91,30 +101,45 @@ __attribute__((target("avx2"))) void fold_256(const FoldSpans& spans, std::size_
 
 using BlockFold = void (*)(const FoldSpans&, std::size_t, std::size_t);
 
-template <std::size_t known, bool streaming>
+template <std::size_t known, int vectors, bool streaming, bool prefetching>
 BlockFold block_fold() {
-    if (__builtin_cpu_supports("avx512f")) return &fold_512<known, streaming>;
-    return __builtin_cpu_supports("avx2") ? &fold_256<known, streaming> : nullptr;
+    if (__builtin_cpu_supports("avx512f")) {
+        return &fold_512<known, vectors, streaming, prefetching>;
+    }
+    return __builtin_cpu_supports("avx2") ? &fold_256<known, vectors, streaming, prefetching>
+                                          : nullptr;
 }
 
-template <bool streaming>
+template <int vectors, bool streaming, bool prefetching>
 BlockFold block_fold_of(std::size_t sources) {
     switch (sources) {
         case 1:
-            return block_fold<1, streaming>();
+            return block_fold<1, vectors, streaming, prefetching>();
         case 2:
-            return block_fold<2, streaming>();
+            return block_fold<2, vectors, streaming, prefetching>();
         case 4:
-            return block_fold<4, streaming>();
+            return block_fold<4, vectors, streaming, prefetching>();
         case 8:
-            return block_fold<8, streaming>();
+            return block_fold<8, vectors, streaming, prefetching>();
         default:
-            return block_fold<0, streaming>();
+            return block_fold<0, vectors, streaming, prefetching>();
     }
 }
 
-BlockFold block_fold_of(std::size_t sources, bool streaming) {
-    return streaming ? block_fold_of<true>(sources) : block_fold_of<false>(sources);
+template <int vectors>
+BlockFold block_fold_of(std::size_t sources, bool streaming, bool prefetching) {
+    if (streaming) {
+        return prefetching ? block_fold_of<vectors, true, true>(sources)
+                           : block_fold_of<vectors, true, false>(sources);
+    }
+    return prefetching ? block_fold_of<vectors, false, true>(sources)
+                       : block_fold_of<vectors, false, false>(sources);
+}
+
+BlockFold block_fold_of(std::size_t sources, int vectors, bool streaming, bool prefetching) {
+    if (vectors == 1) return block_fold_of<1>(sources, streaming, prefetching);
+    return vectors == 2 ? block_fold_of<2>(sources, streaming, prefetching)
+                        : block_fold_of<4>(sources, streaming, prefetching);
 }
 
 bool aligned(const FoldSpans& spans, std::size_t at) {
@@ -123,47 +148,23 @@ bool aligned(const FoldSpans& spans, std::size_t at) {
         [at](const float* to) { return reinterpret_cast<std::uintptr_t>(to + at) % 64 == 0; });
 }
 
-/// Blocks by way of a tile that stays in the first cache.
-void tiled_fold(const FoldSpans& spans, std::size_t begin, std::size_t count, bool streaming) {
-    alignas(64) float tile[tile_floats];
-    float* const sum_to[] = {tile};
-    const BlockFold sum = block_fold_of(spans.source_count, false);
-    const BlockFold copy = block_fold_of(1, streaming);
-    std::vector<const float*> sources(spans.source_count);
-    for (std::size_t at = begin; at < begin + count; at += tile_floats) {
-        const std::size_t now = std::min(tile_floats, begin + count - at);
-        for (std::size_t s = 0; s < sources.size(); ++s) sources[s] = spans.sources[s] + at;
-        if (sources.size() > 1) {
-            sum({sources.data(), sum_to, sources.size(), 1}, 0, now);
-            sources[0] = tile;
-        }
-        for (std::size_t d = 0; d < spans.destination_count; ++d) {
-            float* const destination[] = {spans.destinations[d] + at};
-            copy({sources.data(), destination, 1, 1}, 0, now);
-        }
-    }
-}
-
 void wide_fold(const FoldSpans& spans, std::size_t begin, std::size_t end, LoopStyle style) {
-    const std::size_t count = (end - begin) / Avx512::block * Avx512::block;
+    const std::size_t count = (end - begin) / largest_block * largest_block;
     const bool streaming = style.streaming && aligned(spans, begin);
-    if (style.tiled) {
-        tiled_fold(spans, begin, count, streaming);
-    } else {
-        block_fold_of(spans.source_count, streaming)(spans, begin, count);
-    }
+    block_fold_of(spans.source_count, style.vectors, streaming, style.prefetching)(spans, begin,
+                                                                                   count);
     if (streaming) _mm_sfence();
     plain_fold(spans, begin + count, end);
 }
 
 template <std::size_t sources, bool streaming>
 void sum_exactly(const float* const* from, float* to, std::size_t count) {
-    block_fold<sources, streaming>()({from, &to, sources, 1}, 0, count);
+    block_fold<sources, 4, streaming, false>()({from, &to, sources, 1}, 0, count);
     if (streaming) _mm_sfence();
 }
 
 bool has_wide_vectors() {
-    return block_fold<1, false>() != nullptr;
+    return block_fold<1, 4, false, false>() != nullptr;
 }
 
 #else
@@ -178,7 +179,15 @@ bool has_wide_vectors() {
 
 std::vector<LoopStyle> loop_styles() {
     if (!has_wide_vectors()) return {{}};
-    return {{false, false}, {true, false}, {false, true}, {true, true}};
+    std::vector<LoopStyle> styles;
+    for (const int vectors : {1, 2, 4}) {
+        for (const bool streaming : {false, true}) {
+            for (const bool prefetching : {false, true}) {
+                styles.push_back({vectors, streaming, prefetching});
+            }
+        }
+    }
+    return styles;
 }
 
 void fold(const FoldSpans& spans, std::size_t begin, std::size_t end,
@@ -187,13 +196,6 @@ void fold(const FoldSpans& spans, std::size_t begin, std::size_t end,
     if (has_wide_vectors()) return wide_fold(spans, begin, end, style);
 #endif
     plain_fold(spans, begin, end);
-}
-
-void update(float* data, std::size_t count, LoopStyle style) {
-    const float* const source[] = {data};
-    float* const destination[] = {data};
-    style.tiled = false;
-    fold({source, destination, 1, 1}, 0, count, style);
 }
 
 SumOfMany sum_of([[maybe_unused]] std::size_t sources, [[maybe_unused]] bool streaming) {

@@ -9,11 +9,12 @@ namespace rondo::bench {
 
 /// How a loop goes through memory. Which is fastest depends on the sizes and on the processor: try.
 struct LoopStyle {
-    /// Sums go to a tile in the first cache, and from there to one destination after the other.
-    /// Otherwise each vector is written to all destinations at once.
-    bool tiled = false;
+    /// So many of 64 bytes are read from each source, then written to each destination: 1, 2 or 4.
+    int vectors = 4;
     /// Stores go past the caches. Needs destinations that are aligned to 64 bytes alike.
     bool streaming = false;
+    /// Asks for what comes 1 KiB later.
+    bool prefetching = false;
 };
 
 /// Those that this processor can do.
@@ -29,9 +30,6 @@ struct FoldSpans {
 /// Adds up all sources, elements `begin` to `end`, and writes the sum to every destination, which
 /// may be sources too. One source is copied.
 void fold(const FoldSpans& spans, std::size_t begin, std::size_t end, LoopStyle style);
-
-/// Reads and writes every element once, in place.
-void update(float* data, std::size_t count, LoopStyle style);
 
 /// How a reduction reads its sources when it is written for exactly this many, as a benchmark of
 /// the library's reduce loops wants it. Null where this processor has no wide vectors.

@@ -249,7 +249,9 @@ void interpret(Options& options, const RawOptions& raw, const CLI::App& app) {
         throw InvalidArgument("batch_reduce is one call for all ranks: use -t 1");
     }
     if (options.operation == Operation::batch_reduce && options.graphs > 0) {
-        throw InvalidArgument("batch_reduce allocates its results: it can't be combined with -G");
+        throw InvalidArgument(
+            "batch_reduce makes new memory for its results in every call; a graph would write the "
+            "same memory at every replay, so -G would measure something else. Take all_reduce -G");
     }
     if (options.operation == Operation::sendrecv && options.ranks() < 2 && !options.growth) {
         throw InvalidArgument("sendrecv needs at least two GPUs: -g 2");

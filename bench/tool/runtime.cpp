@@ -22,6 +22,14 @@ std::filesystem::path program_for_gpus() {
            "rondo-bench-cuda";
 }
 
+void check_named_topology(const std::string& named) {
+    try {
+        if (!named.empty()) load_topology(named);
+    } catch (const Error& error) {
+        throw InvalidArgument(fmt::format("VGPU_TOPOLOGY is '{}': {}", named, error.what()));
+    }
+}
+
 }  // namespace
 
 bool runtime_is_virtual() {
@@ -38,8 +46,10 @@ void prepare_runtime(const std::string& topology, int ranks) {
     if (!topology.empty()) {
         load_topology(topology);  // throws, with the names that exist
         setenv("VGPU_TOPOLOGY", topology.c_str(), 1);
+    } else if (const char* const named = std::getenv("VGPU_TOPOLOGY"); named != nullptr) {
+        check_named_topology(named);
     } else {
-        setenv("VGPU_TOPOLOGY", std::to_string(ranks).c_str(), 0);
+        setenv("VGPU_TOPOLOGY", std::to_string(ranks).c_str(), 1);
     }
 }
 

@@ -67,6 +67,19 @@ std::string place_text(const std::map<std::uint64_t, SizeSummary>& sizes, std::s
                        bytes_text(static_cast<double>(sizes.rbegin()->first)));
 }
 
+/// What a newcomer must know about figures that were taken beside other work; else nothing.
+std::string doubt_of(const Report& report) {
+    constexpr double too_far_apart = 50;  // percent
+    std::vector<double> spreads;
+    for (const Row& row : report.rows) {
+        for (const Half* half : halves_of(row)) spreads.push_back(half->us.percent());
+    }
+    const double spread = spreads.empty() ? 0 : spread_of(spreads).median;
+    if (spread < too_far_apart) return "";
+    return fmt::format("; but rounds differ by {:.0f} %: the machine was busy, do it again",
+                       spread);
+}
+
 }  // namespace
 
 std::string verdict_of(const Report& report) {
@@ -91,7 +104,7 @@ std::string verdict_of(const Report& report) {
     });
     const char* const right = checked ? "results are exact" : "results were not checked";
     if (parts.empty()) return fmt::format("Rondo's {}", right);
-    return fmt::format("Rondo is {}; {}", fmt::join(parts, "; "), right);
+    return fmt::format("Rondo is {}; {}{}", fmt::join(parts, "; "), right, doubt_of(report));
 }
 
 std::vector<std::string> missed_demands(const Report& report, const Demands& demands) {

@@ -52,6 +52,10 @@ struct VectorLanes {
     static constexpr unsigned unroll = Decoded::size >= 4 ? 1
                                                           : (width == 64 ? 4 : 8) / Decoded::size;
 
+    /// Of different sources: the processor looks ahead by itself.
+    template <class>
+    static constexpr unsigned packs_in_flight = 1;
+
     static constexpr std::size_t rank() { return 0; }
     static constexpr std::size_t size() { return 1; }
     static constexpr bool all_packs_aligned(const ReduceStep&, std::size_t) { return true; }
@@ -72,9 +76,9 @@ struct VectorLanes {
     /// Widening keeps the processor so busy that it does not look far enough ahead in large spans
     /// by itself.
     template <class Decoded, std::size_t bytes>
-    RONDO_DEVICE void prefetch(const std::byte* from) const {
+    RONDO_DEVICE static void prefetch(const std::byte* from) {
         constexpr std::size_t ahead = 1024, line = 64;
-        if (Decoded::size > 1 && streaming) {
+        if constexpr (Decoded::size > 1) {
             RONDO_UNROLL
             for (std::size_t at = 0; at < bytes; at += line) {
                 __builtin_prefetch(from + ahead + at);

@@ -34,7 +34,9 @@ const char* CUDARTAPI cudaGetErrorName(cudaError_t error) {
 }
 
 const char* CUDARTAPI cudaGetErrorString(cudaError_t error) {
-    return error_text(error);
+    // Programs print this text; it is their only word about a wrong VGPU_TOPOLOGY.
+    const char* const reason = error == cudaErrorInitializationError ? why_no_machine() : nullptr;
+    return reason != nullptr ? reason : error_text(error);
 }
 
 }  // extern "C"

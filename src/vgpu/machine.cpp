@@ -210,7 +210,7 @@ namespace {
 
 std::mutex making;
 std::uint64_t machines_made = 0;
-std::string environment_problem;  // why no machine can be made of it
+std::string environment_problem;  // why no machine can be made of it; written once
 
 }  // namespace
 
@@ -223,18 +223,23 @@ Machine& detail::make_from_environment() {
         in_force = new Machine(Options::from_environment(), ++machines_made);
         in_force.load()->update_instrumentation();
     } catch (const std::exception& error) {
-        environment_problem = error.what();
-        std::fprintf(stderr, "vgpu: there is no virtual machine: %s\n", error.what());
+        environment_problem = std::string("there is no virtual machine: ") + error.what();
+        std::fprintf(stderr, "vgpu: %s\n", environment_problem.c_str());
         throw MachineError(environment_problem);
     }
     return *in_force.load();
+}
+
+const char* why_no_machine() {
+    if (machine_if_any() != nullptr) return nullptr;
+    std::scoped_lock lock(making);
+    return environment_problem.empty() ? nullptr : environment_problem.c_str();
 }
 
 void replace_machine(const Options& options) {
     std::scoped_lock lock(making);
     auto next = std::make_unique<Machine>(options, ++machines_made);
     const std::unique_ptr<Machine> old(detail::in_force.exchange(next.release()));
-    environment_problem.clear();
     detail::in_force.load()->update_instrumentation();
 }
 

@@ -121,6 +121,9 @@ inline Machine& machine() {
     return current != nullptr ? *current : detail::make_from_environment();
 }
 
+/// What is wrong with the environment, once a call has failed because of it; else null.
+const char* why_no_machine();
+
 /// Replaces the machine in force. See vgpu::reset().
 void replace_machine(const Options& options);
 

@@ -248,6 +248,13 @@ TEST(BenchVerdict, SaysFromWhichSizeOnRondoIsFastest) {
     EXPECT_EQ(verdict_of(Report()), "");
 }
 
+TEST(BenchVerdict, DoubtsFiguresWhoseRoundsLieFarApart) {
+    Report report = sample_report();
+    EXPECT_THAT(report.verdict, Not(HasSubstr("busy")));
+    for (Row& row : report.rows) row.out_of_place->us.high = row.in_place->us.high = 25;
+    EXPECT_THAT(verdict_of(report), HasSubstr("the machine was busy"));
+}
+
 TEST(BenchDemands, NameEveryRowThatMissesThem) {
     const Report report = sample_report();
     EXPECT_THAT(missed_demands(report, {.limit_ratio = 0.7}), IsEmpty());

@@ -124,13 +124,27 @@ TEST_F(BenchProgram, AnExistingJsonFileIsKept) {
 }
 
 TEST_F(BenchProgram, WrongUsageHasItsOwnExitCode) {
-    for (const char* arguments :
-         {"", "no_such_collective", "all_reduce -b nothing", "all_reduce -o median",
-          "all_reduce -d real", "all_reduce -g 2 -r 2", "all_reduce --strategy pigeon",
-          "all_reduce -g 2 --against pigeons", "all_reduce --min-speedup 5", "all_reduce -D 1",
-          "all_reduce -G 1 -t 2", "all_reduce --against-log /no/such/file",
-          "all_reduce -g 4 --topology 2", "all_reduce -g 2 --topology no_such_machine",
-          "sendrecv -g 1", "batch_reduce -t 2", "batch_reduce -g 2 -G 1"}) {
+    for (const char* arguments : {"",
+                                  "no_such_collective",
+                                  "all_reduce -b nothing",
+                                  "all_reduce -o median",
+                                  "all_reduce -d real",
+                                  "all_reduce -g 2 -r 2",
+                                  "all_reduce --strategy pigeon",
+                                  "all_reduce -g 2 --against pigeons",
+                                  "all_reduce --min-speedup 5",
+                                  "all_reduce -D 1",
+                                  "all_reduce -G 1 -t 2",
+                                  "all_reduce --against-log /no/such/file",
+                                  "all_reduce -g 4 --topology 2",
+                                  "all_reduce -g 2 --topology no_such_machine",
+                                  "sendrecv -g 1",
+                                  "batch_reduce -t 2",
+                                  "batch_reduce -g 2 -G 1",
+                                  "all_reduce -J /no/such/folder/run.json",
+                                  "all_reduce --csv /no/such/folder/run.csv",
+                                  "all_reduce --html /no/such/folder/run.html",
+                                  "all_reduce --html /"}) {
         SCOPED_TRACE(arguments);
         const BenchResult result = bench(arguments);
         EXPECT_EQ(result.code, 2) << result.out;
@@ -140,6 +154,20 @@ TEST_F(BenchProgram, WrongUsageHasItsOwnExitCode) {
     EXPECT_EQ(help.code, 0);
     EXPECT_THAT(help.out,
                 AllOf(HasSubstr("Exit codes:"), HasSubstr("--against-log"), HasSubstr("-J")));
+}
+
+TEST_F(BenchProgram, AMachineThatTheEnvironmentAsksForInVainIsNamed) {
+    const BenchResult result =
+        run("VGPU_TOPOLOGY=pigeons timeout 60 '" RONDO_BENCH "' all_reduce -g 2 --gpu virtual");
+    EXPECT_EQ(result.code, 2);
+    EXPECT_THAT(result.error, HasSubstr("VGPU_TOPOLOGY is 'pigeons'"));
+}
+
+TEST_F(BenchProgram, OneFileThatCantBeWrittenDoesNotKeepTheOthersFromIt) {
+    const BenchResult result = bench("all_reduce -g 2 -b 8 -e 8 --csv /dev/full --html run.html");
+    EXPECT_EQ(result.code, 1);
+    EXPECT_THAT(result.error, HasSubstr("/dev/full"));
+    EXPECT_TRUE(std::filesystem::exists(file("run.html")));
 }
 
 TEST_F(BenchProgram, StrategiesAndTheirReasonsAreShown) {

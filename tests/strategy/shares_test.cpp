@@ -3,8 +3,6 @@
 // was chosen gets the same. bench/simulate_bench prints the whole table.
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "strategy/planner.hpp"
 
 namespace rondo::test {
@@ -21,16 +19,7 @@ constexpr Least one_node{0.90, 0.95};
 constexpr Least several_nodes{0.80, 0.80};
 constexpr Least exchange{0.85, 0.85};
 
-/// What is out of reach, and why.
-const std::map<std::pair<std::string, Collective>, Least> exceptions{
-    // Every one of its 48 trees must enter every package exactly once, so they are up to eight hops
-    // deep: time to fill pipelines, or lanes for two replicas, are short.
-    {{"mi250_16gcd", Collective::reduce_scatter}, {0.87, 0.94}},
-};
-
 Least least_of(const std::string& preset, Collective collective) {
-    const auto exception = exceptions.find({preset, collective});
-    if (exception != exceptions.end()) return exception->second;
     if (collective == Collective::all_to_all) return exchange;
     return preset.find("_x") != std::string::npos ? several_nodes : one_node;
 }

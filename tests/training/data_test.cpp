@@ -55,6 +55,9 @@ TEST(Csv, GuessesAsPeopleDo) {
     EXPECT_EQ(numbered.size(), 2u);
     EXPECT_EQ(numbered.feature_names, (std::vector<std::string>{"0", "1"}));
     EXPECT_EQ(read_csv("5,6,a\n7,8,b\n").size(), 2u);
+    // A first sample of a rare class, whose features can't be names.
+    EXPECT_EQ(read_csv("0.5,6,rare\n7,8,1\n9,8,0\n").class_count(), 3u);
+    EXPECT_EQ(read_csv("5,5,rare\n7,8,1\n9,8,0\n").size(), 3u);
 }
 
 TEST(Csv, OptionsQuotesAndLineEnds) {
@@ -139,9 +142,33 @@ TEST(Table, SplitAndScaling) {
         }
     }
     EXPECT_EQ(std::ranges::count(seen, true), 100);
+    for (const Table* part : {&first, &second}) {
+        for (std::size_t i = 1; i < part->size(); ++i) {
+            EXPECT_LT(part->sample(i - 1).features[0], part->sample(i).features[0]);
+        }
+    }
     const Table even = scaled(table, fit_scaling(table));
     EXPECT_NEAR(even.sample(0).features[0], -49.5 / 28.866, 1e-3);
     expect_words(error_of<InvalidArgument>([&] { split_table(table, 1, 3); }), {"1"});
+}
+
+/// 0.1 has no end in binary: its mean over many samples is not quite 0.1, and that is no deviation.
+TEST(Table, AConstantFeatureIsNotScaledUp) {
+    Table table(2, 1);
+    for (int i = 0; i < 1000; ++i) {
+        const std::vector<float> features{0.1f, static_cast<float>(i)};
+        const float y = 0;
+        table.add(features, std::span(&y, 1));
+    }
+    Table other(2, 1);
+    const std::vector<float> unseen{0.2f, 3};
+    const float y = 0;
+    other.add(unseen, std::span(&y, 1));
+    const Scaling scaling = fit_scaling(table);
+    EXPECT_EQ(scaling.deviation[0], 0);
+    EXPECT_GT(scaling.deviation[1], 288);
+    EXPECT_EQ(scaled(table, scaling).sample(7).features[0], 0);
+    EXPECT_EQ(scaled(other, scaling).sample(0).features[0], 0);
 }
 
 TEST(Optimizer, Texts) {

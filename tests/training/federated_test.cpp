@@ -61,13 +61,18 @@ TEST(Aggregation, ServerOptimisers) {
     ServerAggregator momentum(FedAvgM{.server_learning_rate = 0.5, .server_momentum = 0.5});
     EXPECT_FLOAT_EQ(momentum.aggregate(global, updates_of({{3}}))[0], 2);    // v = -2
     EXPECT_FLOAT_EQ(momentum.aggregate(global, updates_of({{3}}))[0], 2.5);  // v = -3
-    ServerAggregator adam(FedAdam{.eta = 0.1, .beta1 = 0.9, .beta2 = 0.99, .tau = 1e-3});
-    // m = 0.1 * 2, v = 0.01 * 4
-    EXPECT_FLOAT_EQ(adam.aggregate(global, updates_of({{3}}))[0],
-                    static_cast<float>(1 + 0.1 * 0.2 / (0.2 + 1e-3)));
-    // m = 0.9 * 0.2 + 0.1 * 2, v = 0.99 * 0.04 + 0.01 * 4
-    EXPECT_FLOAT_EQ(adam.aggregate(global, updates_of({{3}}))[0],
-                    static_cast<float>(1 + 0.1 * 0.38 / (std::sqrt(0.0796) + 1e-3)));
+    for (const bool corrected : {false, true}) {
+        ServerAggregator adam(FedAdam{0.1, 0.9, 0.99, 1e-3, corrected});
+        const double first = corrected ? std::sqrt(1 - 0.99 * 0.99) / (1 - 0.9 * 0.9) : 1;
+        const double second =
+            corrected ? std::sqrt(1 - std::pow(0.99, 3)) / (1 - std::pow(0.9, 3)) : 1;
+        // m = 0.1 * 2, v = 0.01 * 4
+        EXPECT_FLOAT_EQ(adam.aggregate(global, updates_of({{3}}), 0)[0],
+                        static_cast<float>(1 + first * 0.1 * 0.2 / (0.2 + 1e-3)));
+        // m = 0.9 * 0.2 + 0.1 * 2, v = 0.99 * 0.04 + 0.01 * 4
+        EXPECT_FLOAT_EQ(adam.aggregate(global, updates_of({{3}}), 1)[0],
+                        static_cast<float>(1 + second * 0.1 * 0.38 / (std::sqrt(0.0796) + 1e-3)));
+    }
 }
 
 TEST(Aggregation, PreconditionsAreStated) {
@@ -206,7 +211,7 @@ TEST(FederatedTraining, RobustAggregationSurvivesLiesWhereFedAvgDoesNot) {
 TEST(FederatedTraining, EveryAggregationLearns) {
     for (const FederatedAggregation& aggregation :
          std::vector<FederatedAggregation>{FedProx{0.05}, FedMedian{}, FedTrimmedAvg{}, Krum{2},
-                                           MultiKrum{2}, FedAvgM{1.0, 0.5}, FedAdam{.eta = 0.03}}) {
+                                           MultiKrum{2}, FedAvgM{1.0, 0.5}, FedAdam{.eta = 0.06}}) {
         EXPECT_GE(accuracy_under({"none", {}}, aggregation, 0), sanitized ? 0 : 0.9)
             << aggregation.index();
     }

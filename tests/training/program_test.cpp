@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -102,7 +103,8 @@ TEST_F(TrainProgram, EveryBadInputIsNamed) {
         {"--data digits.csv --strategy field.json", 1, {"/speed"}},
         {"--data digits.csv --strategy many.json", 1, {"99 devices"}},
         {"--data digits.csv --resume no.ckpt", 1, {"no.ckpt", "no checkpoint"}},
-        {"--data digits.csv --epochs 1 --report no/such/folder.html", 1, {"folder.html"}}};
+        {"--data digits.csv --epochs 1 --report no/such/folder.html", 1, {"folder.html"}},
+        {"--data digits.csv --epochs 1 --parameters no/such/file.json", 1, {"file.json"}}};
     for (const Row& row : table) {
         SCOPED_TRACE(row.arguments);
         const ProgramResult result = run(row.arguments + " --gpu virtual --quiet");
@@ -130,7 +132,7 @@ TEST_F(TrainProgram, TrainsAndWritesAReportAndATimeline) {
     const std::string html = contents("report.html");
     expect_words(html, {"<svg", "160 samples, 64 features, 10 classes", "</html>", "validation"});
     EXPECT_EQ(html.find("http://"), html.find("http://www.w3.org")) << "it needs no other file";
-    EXPECT_GE(count(html, "<polyline") + count(html, "<path"), 2u) << "loss and accuracy";
+    EXPECT_EQ(count(html, "<polyline"), 6u) << "loss and accuracy of two workers and validation";
     std::size_t compute = 0;
     for (const auto& event : nlohmann::json::parse(contents("trace.json"))) {
         compute += event.value("ph", "") == "X";
@@ -160,6 +162,44 @@ TEST_F(TrainProgram, LearnsLargeNumbersAndSaysHowWell) {
         EXPECT_LT(std::stod(result.out.substr(at + 5)), 100) << "the variance is 80000";
         expect_words(result.out, {" of 40 samples, 100.00 %", "of their variance explained"});
     }
+}
+
+TEST_F(TrainProgram, WritesWhatItLearned) {
+    write("line.csv", "a,b,y\n1,0.1,10.5\n2,0.1,20.5\n3,0.1,30.5\n4,0.1,40.5\n");
+    const std::string common =
+        "--data line.csv --model linear --gpu virtual --quiet --validation 0 --no-shuffle ";
+    ASSERT_EQ(run(common + "--epochs 0 --parameters start.json").code, 0);
+    ASSERT_EQ(
+        run(common + "--batch 4 --epochs 1 --optimizer sgd:lr=0.1 --parameters end.json").code, 0);
+    const auto start = nlohmann::json::parse(contents("start.json"));
+    const auto end = nlohmann::json::parse(contents("end.json"));
+    EXPECT_EQ(start["feature_names"], (std::vector<std::string>{"a", "b"}));
+    EXPECT_NEAR(start["feature_mean"][0].get<double>(), 2.5, 1e-6);
+    EXPECT_NEAR(start["feature_deviation"][0].get<double>(), std::sqrt(1.25), 1e-6);
+    EXPECT_EQ(start["feature_deviation"][1], 0);
+    EXPECT_NEAR(start["target_mean"].get<double>(), 25.5, 1e-5);
+    EXPECT_NEAR(start["target_deviation"].get<double>(), 10 * std::sqrt(1.25), 1e-5);
+    // One step of mean squared error on (x, y) = (-1.34, -1.34) ... (1.34, 1.34).
+    const auto value = [](const auto& model, std::size_t parameter) {
+        return model["parameters"][parameter]["values"][0].template get<double>();
+    };
+    const double w = value(start, 0), b = value(start, 1);
+    EXPECT_NEAR(value(end, 0), w - 0.1 * 2 * (w - 1), 1e-5);
+    EXPECT_NEAR(value(end, 1), b - 0.1 * 2 * b, 1e-5);
+    EXPECT_EQ(end["parameters"][0]["values"][1], start["parameters"][0]["values"][1])
+        << "a constant feature is 0 and has no gradient";
+}
+
+/// Equal targets have no variance; their number is what there is to learn.
+TEST_F(TrainProgram, LearnsAConstant) {
+    std::string text = "a,y\n";
+    for (int i = 0; i < 50; ++i) text += std::to_string(i % 7) + ",0.1\n";
+    write("same.csv", text);
+    const ProgramResult result =
+        run("--data same.csv --task regression --model linear --epochs 30 --gpu virtual --quiet");
+    ASSERT_EQ(result.code, 0) << result.error;
+    EXPECT_EQ(result.out.find("explained"), result.out.npos) << result.out;
+    EXPECT_EQ(result.out.find("nan"), result.out.npos) << result.out;
 }
 
 TEST_F(TrainProgram, APopulationsReportHasItsLineage) {

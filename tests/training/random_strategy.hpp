@@ -67,7 +67,7 @@ private:
             Krum{byzantine},
             MultiKrum{byzantine, below(result.num_clients + 1)},
             FedAvgM{share() + 0.1, share() * 0.99},
-            FedAdam{share() + 0.1, share() * 0.99, share() * 0.99, share() + 1e-9}};
+            FedAdam{share() + 0.1, share() * 0.99, share() * 0.99, share() + 1e-9, share() < 0.5}};
         result.aggregation = aggregations[below(8)];
         const std::vector<ClientSelection> selections{
             SelectAll{}, SelectRandom{share(), 1 + below(result.num_clients), random_()},

@@ -13,8 +13,10 @@ int main() {
         std::printf("%s %d\n", cudaGetErrorName(status), count);
     }
     std::printf("%s\n", vgpu::last_error_detail().c_str());
+    std::printf("text: %s\n", cudaGetErrorString(cudaErrorInitializationError));
     vgpu::reset({.topology = "2"});
     int count = -1;
     const cudaError_t status = cudaGetDeviceCount(&count);
-    std::printf("after reset: %s %d\n", cudaGetErrorName(status), count);
+    std::printf("after reset: %s %d, %s\n", cudaGetErrorName(status), count,
+                cudaGetErrorString(cudaErrorInitializationError));
 }

@@ -60,9 +60,9 @@ inline double own_flag_seconds(const GpuInfo& gpu) {
     return gpu.costs ? gpu.costs->flag_us * 1e-6 : flag_seconds(PathKind::fabric);
 }
 
-/// Bytes per second that one block moves, the larger of what it reads and writes. NCCL: ceiling of
-/// a channel of Tree, Simple, one node: Volta 26.5, Ampere 24, Hopper 38.7, Blackwell 70 GB/s;
-/// older GPUs like Volta. Unknown GPUs (other vendors) like Ampere.
+/// Bytes per second that one block writes. NCCL: ceiling of a channel of Tree, Simple, one node:
+/// Volta 26.5, Ampere 24, Hopper 38.7, Blackwell 70 GB/s; older GPUs like Volta. Unknown GPUs
+/// (other vendors) like Ampere.
 inline double lane_bandwidth(const GpuInfo& gpu) {
     if (gpu.costs) return gpu.costs->block_GBps * 1e9;
     const int major = gpu.compute_major;
@@ -72,10 +72,21 @@ inline double lane_bandwidth(const GpuInfo& gpu) {
     return 26.5e9;
 }
 
-/// Bytes that one block has asked for and not yet got: 512 threads with four packs of 16 bytes, see
-/// kernels/. What it reads takes a way there and back, so it can't read faster than this per round
-/// trip; what it writes is posted.
-constexpr double bytes_in_flight = 32 << 10;
+/// Bytes that one block has asked for and not yet got: 512 threads with eight packs of 16 bytes, of
+/// one or several sources, see kernels/. What it reads takes a way there and back, so it can't read
+/// faster than this per round trip; what it writes is posted. Pascal and Volta have half of them.
+inline double bytes_in_flight(const GpuInfo& gpu) {
+    const bool is_old = gpu.compute_major == 6 || (gpu.compute_major == 7 && gpu.compute_minor < 5);
+    return is_old ? 32 << 10 : 64 << 10;
+}
+
+/// Sources that a block folds at its full speed. NCCL's figures are of blocks that fold what
+/// arrives into their own data, because in one node its trees are chains. Ours do the same where
+/// loads of both are in flight together; those of a topology are of every byte that is read.
+inline double sources_at_lane_bandwidth(const GpuInfo& gpu) {
+    return gpu.costs ? 1 : bytes_in_flight(gpu) / (32 << 10);
+}
+
 /// A round trip to the GPU's own memory: NVIDIA's GPUs from Volta to Hopper take 0.4 to 0.7 us
 /// under load.
 constexpr double own_memory_seconds = 0.6e-6;

@@ -161,7 +161,7 @@ private:
         StepKind kind{.moves = !destinations.empty()};
         const GpuInfo& gpu = routing_.gpu(rank).gpu;
         const double lane = lane_bandwidth(gpu);
-        double read_seconds_per_byte = 0;  // of all sources, one after the other
+        double waiting_seconds_per_byte = 0;  // of all sources together
         uses_.clear();
         for (const std::uint32_t source : sources) {
             use_memory(source);
@@ -172,7 +172,7 @@ private:
                 round_trip = 2 * way.flag_seconds();
                 kind.read_seconds = std::max(kind.read_seconds, round_trip);
             }
-            read_seconds_per_byte += std::max(1 / lane, round_trip / bytes_in_flight);
+            waiting_seconds_per_byte += round_trip / bytes_in_flight(gpu);
         }
         for (const std::uint32_t target : destinations) {
             use_memory(target);
@@ -181,12 +181,12 @@ private:
             use_path(way);
             kind.fence_seconds = std::max(kind.fence_seconds, fence_seconds(way.kind));
         }
-        const double write_seconds_per_byte =
-            static_cast<double>(std::max(destinations.size(), std::size_t{1})) / lane;
+        const double moves =
+            std::max({1.0, static_cast<double>(sources.size()) / sources_at_lane_bandwidth(gpu),
+                      static_cast<double>(destinations.size())});
         model_.kinds.push_back(kind);
-        model_.demands.push_back(
-            {.uses = {uses_.begin(), uses_.end()},
-             .ceiling = 1 / std::max(read_seconds_per_byte, write_seconds_per_byte)});
+        model_.demands.push_back({.uses = {uses_.begin(), uses_.end()},
+                                  .ceiling = 1 / std::max(waiting_seconds_per_byte, moves / lane)});
     }
 
     void count_lanes() {

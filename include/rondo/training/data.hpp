@@ -76,7 +76,7 @@ private:
 
 enum class CsvHeader : std::uint8_t {
     automatic,  ///< there is one when a feature in the first line is no number, or when its target
-                ///< is none and all others are
+                ///< is none and all others are, and its features are different whole numbers
     present,
     absent
 };
@@ -103,8 +103,8 @@ RONDO_API Table load_csv(const std::string& path, const CsvOptions& options = {}
 
 /// The samples with these numbers, in this order.
 RONDO_API Table select_samples(const Table& table, std::span<const std::size_t> indices);
-/// Two tables: `fraction` of the samples, drawn by chance from the seed, are in the second. Throws
-/// InvalidArgument unless 0 <= fraction < 1.
+/// Two tables: `fraction` of the samples, drawn by chance from the seed, are in the second; both
+/// keep the order of the table. Throws InvalidArgument unless 0 <= fraction < 1.
 RONDO_API std::pair<Table, Table> split_table(const Table& table, double fraction,
                                               std::uint64_t seed);
 

@@ -115,12 +115,15 @@ struct FedAvgM {
     double server_momentum = 0.9;
     bool operator==(const FedAvgM&) const = default;
 };
-/// A server optimiser like Adam on the average update, without bias correction.
+/// A server optimiser like Adam on the average update.
 struct FedAdam {
     double eta = 0.1;
     double beta1 = 0.9;
     double beta2 = 0.99;
     double tau = 1e-3;
+    /// eta becomes eta * sqrt(1 - beta2^(t + 1)) / (1 - beta1^(t + 1)) in round t = 1, 2, ..., as
+    /// Flower does; false: eta stays, as in the paper.
+    bool bias_correction = true;
     bool operator==(const FedAdam&) const = default;
 };
 using FederatedAggregation =

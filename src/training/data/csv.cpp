@@ -147,6 +147,17 @@ std::size_t find_target(const CsvOptions& options, const CsvLine& first, bool he
                     header ? "" : " (the file has no header, so name it by its number from 0)"));
 }
 
+/// Names such as 0,1,2: different whole numbers. Otherwise it is a sample with a rare class.
+bool could_be_numbered_names(const CsvLine& line, std::size_t target) {
+    std::set<double> names;
+    for (std::size_t c = 0; c < line.fields.size(); ++c) {
+        if (c == target) continue;
+        const std::optional<double> value = parse_exact(line.fields[c]);
+        if (!value || *value != std::trunc(*value) || !names.insert(*value).second) return false;
+    }
+    return true;
+}
+
 /// Whether the first line holds names. The target may be a text in any case, and a value that is
 /// missing is no name.
 bool has_header(const CsvOptions& options, std::span<const CsvLine> lines) {
@@ -163,7 +174,7 @@ bool has_header(const CsvOptions& options, std::span<const CsvLine> lines) {
         if (c != target && !parse_exact(name) && !is_no_value(name)) return true;
     }
     return lines.size() > 1 && !is_no_value(first.fields[target]) &&
-           !parse_exact(first.fields[target]) &&
+           !parse_exact(first.fields[target]) && could_be_numbered_names(first, target) &&
            std::ranges::all_of(lines.subspan(1), [&](const CsvLine& line) {
                return parse_exact(line.fields[target]).has_value();
            });

@@ -1,5 +1,7 @@
 // Tables: adding, selecting, splitting, scaling.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -71,9 +73,11 @@ std::pair<Table, Table> split_table(const Table& table, double fraction, std::ui
         throw InvalidArgument(
             fmt::format("the fraction of a split is {}; it must be 0 to below 1", fraction));
     }
-    const std::vector<std::size_t> order = permutation(table.size(), Random(seed, 0x5b117));
+    std::vector<std::size_t> order = permutation(table.size(), Random(seed, 0x5b117));
     const auto second = static_cast<std::size_t>(fraction * static_cast<double>(table.size()));
-    const std::span<const std::size_t> all(order);
+    const std::span<std::size_t> all(order);
+    std::ranges::sort(all.subspan(second));
+    std::ranges::sort(all.first(second));
     return {select_samples(table, all.subspan(second)), select_samples(table, all.first(second))};
 }
 
@@ -94,8 +98,11 @@ Scaling fit_scaling(const Table& table) {
     }
     Scaling scaling;
     for (std::size_t f = 0; f < features; ++f) {
-        scaling.mean.push_back(static_cast<float>(sum[f] / count));
-        scaling.deviation.push_back(static_cast<float>(std::sqrt(square[f] / count)));
+        const double mean = sum[f] / count, deviation = std::sqrt(square[f] / count);
+        // What rounding makes of a constant is no deviation.
+        const double noise = count * std::abs(mean) * std::numeric_limits<double>::epsilon();
+        scaling.mean.push_back(static_cast<float>(mean));
+        scaling.deviation.push_back(deviation > noise ? static_cast<float>(deviation) : 0.0f);
     }
     return scaling;
 }

@@ -91,12 +91,9 @@ void Cell::step(std::span<const std::size_t> samples, std::size_t all_samples) {
     for (CommunicatorGradientSync& sync : syncs_) sync.wait();
     stream_.synchronize();
     runner_->measure();
-    loss_ += sum.loss;
-    samples_ += static_cast<double>(samples.size());
-}
-
-std::pair<double, double> Cell::take_loss() {
-    return {std::exchange(loss_, 0), std::exchange(samples_, 0)};
+    results_.sum.loss += sum.loss;
+    results_.sum.correct += sum.correct;
+    results_.samples += static_cast<double>(samples.size());
 }
 
 template <class Values>

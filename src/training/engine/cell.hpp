@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "rondo/training/train.hpp"
 #include "training/engine/batches.hpp"
@@ -67,8 +68,12 @@ public:
 
     /// One step of the replica with these samples; `all_samples` is the whole batch. Blocks.
     void step(std::span<const std::size_t> samples, std::size_t all_samples);
-    /// Loss and samples since the last call.
-    std::pair<double, double> take_loss();
+    /// What was learned on since the last call: sums over the samples, and their number.
+    struct Results {
+        BatchStatistics sum = {};
+        double samples = 0;
+    };
+    Results take_results() { return std::exchange(results_, {}); }
     /// By sync: its parameters in the order of its buckets.
     std::vector<std::vector<std::size_t>> bucket_orders() const;
     PipelineTimes times() const { return runner_->times(); }
@@ -98,8 +103,7 @@ private:
     std::unique_ptr<StepRunner> runner_;
     StreamClock clock_;
     std::uint64_t steps_ = 0;
-    double loss_ = 0;
-    double samples_ = 0;
+    Results results_ = {};
 };
 
 }  // namespace rondo::training

@@ -1,6 +1,8 @@
 // The coordinators: one function per strategy.
 #pragma once
 
+#include <optional>
+
 #include "rondo/training/train.hpp"
 #include "training/engine/layout.hpp"
 #include "training/model/graph_model.hpp"
@@ -16,6 +18,11 @@ struct TrainingJob {
     const TrainingOptions& options;
     TrainingStrategy strategy;
     std::vector<int> devices;
+
+    /// Of the samples that were learned on, where somebody counted them: models of users need not.
+    std::optional<double> training_accuracy(double share) const {
+        return graph != nullptr && data.class_count() > 0 ? std::optional(share) : std::nullopt;
+    }
 };
 
 /// Local, DataParallel and ModelParallel, and the last inside the second.

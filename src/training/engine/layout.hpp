@@ -16,7 +16,7 @@ struct TrainingLayout {
     std::vector<std::uint32_t> worker_of_node;
     /// By parameter; nothing: it stays with its replica.
     std::vector<std::optional<GradientAggregation>> aggregations;
-    ModelParallel pipeline;  ///< with more than one worker
+    ModelParallel pipeline;  ///< no partitions: there is none
 
     std::uint32_t cells() const { return replicas * workers; }
     /// All parameters are weighted means: then they can be weighted before they are summed.

@@ -129,13 +129,18 @@ private:
         Cell& cell = cells_.emplace_back(std::move(options));
         if (layout_.workers == 1) {
             cell.set_runner(std::make_unique<ModelRunner>(job_.model, job_.data, cell.stream(),
-                                                          replica_samples(),
-                                                          job_.options.accumulation));
+                                                          replica_samples(), parts_of_batch()));
         } else {
             cell.set_runner(
                 std::make_unique<PipelineRunner>(*pipeline_, job_.data, cell.stream(), w, offsets,
                                                  make_transport(hubs_[r], transports_[r], w)));
         }
+    }
+
+    /// A model-parallel graph on one worker has its micro-batches too: the same bits as on several.
+    std::uint32_t parts_of_batch() const {
+        return layout_.pipeline.partitions.empty() ? job_.options.accumulation
+                                                   : layout_.pipeline.micro_batches;
     }
 
     /// Sums of floats depend on what is in a bucket with what, so its order goes on too.
@@ -261,15 +266,18 @@ private:
     void finish_epoch(std::size_t steps) {
         double loss = 0, samples = 0;
         for (std::uint32_t r = 0; r < layout_.replicas; ++r) {
-            double own = 0, seen = 0;
+            Cell::Results own;
             for (std::uint32_t w = 0; w < layout_.workers; ++w) {
-                const auto [part, count] = cells_[r * layout_.workers + w].take_loss();
-                own += part;
-                seen = std::max(seen, count);
+                const Cell::Results part = cells_[r * layout_.workers + w].take_results();
+                own.sum.loss += part.sum.loss;
+                own.sum.correct += part.sum.correct;
+                own.samples = std::max(own.samples, part.samples);
             }
-            keeper_.add_point(fmt::format("worker {}", r), own / std::max(seen, 1.0));
-            loss += own;
-            samples += seen;
+            const double seen = std::max(own.samples, 1.0);
+            keeper_.add_point(fmt::format("worker {}", r), own.sum.loss / seen,
+                              job_.training_accuracy(own.sum.correct / seen));
+            loss += own.sum.loss;
+            samples += own.samples;
         }
         std::optional<Evaluation> validation;
         if (evaluator_) validation = evaluator_->evaluate(parameters_of(0));

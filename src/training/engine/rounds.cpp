@@ -76,6 +76,7 @@ void RoundKeeper::save(Checkpoint checkpoint) const {
     checkpoint.counts["round"] = round_;
     checkpoint.counts["steps"] = steps_;
     checkpoint.counts["stale rounds"] = stale_rounds_;
+    checkpoint.counts["lost since"] = lost_since_;
     checkpoint.numbers["best loss"] = {best_loss_};
     for (std::size_t i = 0; i < curves_.size(); ++i) {
         // In their order: names are sorted in the file.
@@ -99,6 +100,7 @@ std::optional<Checkpoint> RoundKeeper::resume() {
     round_ = checkpoint.count_at("round");
     steps_ = checkpoint.count_at("steps");
     stale_rounds_ = checkpoint.count_at("stale rounds");
+    lost_since_ = checkpoint.count_at("lost since");
     const std::vector<double>& best = checkpoint.numbers_at("best loss");
     if (best.size() != 1) throw CheckpointError("the checkpoint's best loss is no number");
     best_loss_ = best[0];

@@ -48,7 +48,7 @@ void Trainee::reset_optimizer(const OptimizerSettings& settings) {
     optimizer_.emplace(stream_, settings, parameters_.size());
 }
 
-double Trainee::train_step(std::span<const std::size_t> batch, double proximal) {
+BatchStatistics Trainee::train_step(std::span<const std::size_t> batch, double proximal) {
     fill_bytes(stream_, statistics_.span(), std::byte{0});
     instance_->loss_and_gradient({.batch = uploader_.upload(0, batch),
                                   .parameters = parameters_.data(),
@@ -65,7 +65,7 @@ double Trainee::train_step(std::span<const std::size_t> batch, double proximal) 
     copy(stream_, std::span(&sum, 1), DeviceSpan<const BatchStatistics>(statistics_.span()));
     stream_.synchronize();
     ++steps_;
-    return sum.loss;
+    return sum;
 }
 
 double Trainee::train_epoch(std::span<const std::size_t> samples, const Random& random,
@@ -73,15 +73,19 @@ double Trainee::train_epoch(std::span<const std::size_t> samples, const Random& 
     std::vector<std::size_t> order(samples.begin(), samples.end());
     Random own = random;
     if (options_.shuffle) shuffle(std::span(order), own);
-    double loss = 0;
+    BatchStatistics all;
     std::size_t seen = 0;
     const std::size_t batches = batch_count(order.size(), options_.batch_size);
     for (std::size_t step = 0; step < batches && (max_steps == 0 || step < max_steps); ++step) {
         const auto batch = batch_of(order, options_.batch_size, step);
-        loss += train_step(batch, proximal);
+        const BatchStatistics part = train_step(batch, proximal);
+        all.loss += part.loss;
+        all.correct += part.correct;
         seen += batch.size();
     }
-    return seen == 0 ? 0 : loss / static_cast<double>(seen);
+    const double count = static_cast<double>(std::max<std::size_t>(seen, 1));
+    accuracy_ = all.correct / count;
+    return all.loss / count;
 }
 
 Evaluation Trainee::evaluate(const DataSource& data) {

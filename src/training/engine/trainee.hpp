@@ -33,11 +33,13 @@ public:
     /// LocalTrainer::train_epoch().
     double train_epoch(std::span<const std::size_t> samples, const Random& random,
                        std::uint32_t max_steps, double proximal);
+    /// Share of the samples of the last epoch that were right when they were learned on.
+    double accuracy() const { return accuracy_; }
     Evaluation evaluate(const DataSource& data);
 
 private:
-    /// Returns the sum of the samples' losses.
-    double train_step(std::span<const std::size_t> batch, double proximal);
+    /// Returns sums over the samples.
+    BatchStatistics train_step(std::span<const std::size_t> batch, double proximal);
 
     const Model& model_;
     const TrainingOptions& options_;
@@ -51,6 +53,7 @@ private:
     DeviceBuffer<BatchStatistics> statistics_;
     std::optional<Optimizer> optimizer_;
     std::uint64_t steps_ = 0;
+    double accuracy_ = 0;
 };
 
 }  // namespace rondo::training

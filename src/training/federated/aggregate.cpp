@@ -64,6 +64,7 @@ struct ApplyAggregation {
     ServerAggregator& server;
     std::span<const float> global;
     std::span<const ClientUpdate> updates;
+    std::uint64_t round;
 
     std::vector<float> operator()(const FedAvg&) const { return average_by_samples(updates); }
     std::vector<float> operator()(const FedProx&) const { return average_by_samples(updates); }
@@ -92,6 +93,7 @@ struct ApplyAggregation {
     }
     std::vector<float> operator()(const FedAdam& a) const {
         std::vector<float> next = average_by_samples(updates);
+        const double eta = a.bias_correction ? corrected_eta(a) : a.eta;
         server.first.resize(next.size());
         server.second.resize(next.size());
         for (std::size_t i = 0; i < next.size(); ++i) {
@@ -100,9 +102,14 @@ struct ApplyAggregation {
             const double square = a.beta2 * server.second[i] + (1 - a.beta2) * step * step;
             server.first[i] = static_cast<float>(mean);
             server.second[i] = static_cast<float>(square);
-            next[i] = static_cast<float>(global[i] + a.eta * mean / (std::sqrt(square) + a.tau));
+            next[i] = static_cast<float>(global[i] + eta * mean / (std::sqrt(square) + a.tau));
         }
         return next;
+    }
+    double corrected_eta(const FedAdam& a) const {
+        const double exponent = static_cast<double>(round) + 2;
+        return a.eta * std::sqrt(1 - std::pow(a.beta2, exponent)) /
+               (1 - std::pow(a.beta1, exponent));
     }
 };
 
@@ -161,8 +168,9 @@ std::vector<double> krum_scores(std::span<const ClientUpdate> updates, std::uint
 }
 
 std::vector<float> ServerAggregator::aggregate(std::span<const float> global,
-                                               std::span<const ClientUpdate> updates) {
-    return std::visit(ApplyAggregation{*this, global, updates}, aggregation_);
+                                               std::span<const ClientUpdate> updates,
+                                               std::uint64_t round) {
+    return std::visit(ApplyAggregation{*this, global, updates, round}, aggregation_);
 }
 
 }  // namespace rondo::training

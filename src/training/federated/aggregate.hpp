@@ -32,10 +32,10 @@ public:
     explicit ServerAggregator(FederatedAggregation aggregation)
         : aggregation_(std::move(aggregation)) {}
 
-    /// The next global model. Throws InvalidArgument when the aggregation's precondition does not
-    /// hold for so many updates; then nothing is changed.
+    /// The next global model; rounds are counted from 0. Throws InvalidArgument when the
+    /// aggregation's precondition does not hold for so many updates; then nothing is changed.
     std::vector<float> aggregate(std::span<const float> global,
-                                 std::span<const ClientUpdate> updates);
+                                 std::span<const ClientUpdate> updates, std::uint64_t round = 0);
 
     std::vector<float> first;   ///< momentum of FedAvgM and FedAdam
     std::vector<float> second;  ///< squares of FedAdam

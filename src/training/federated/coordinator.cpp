@@ -48,6 +48,7 @@ private:
     struct Reply {
         std::optional<ClientUpdate> update;
         double loss = 0;
+        double accuracy = 0;
         std::uint64_t steps = 0;
         std::string failure;
     };
@@ -110,7 +111,8 @@ private:
                 failures_.push_back({keeper_.round(), selected[i], reply.failure});
                 continue;
             }
-            keeper_.add_point(fmt::format("client {}", selected[i]), reply.loss);
+            keeper_.add_point(fmt::format("client {}", selected[i]), reply.loss,
+                              job_.training_accuracy(reply.accuracy));
             loss += reply.loss * static_cast<double>(reply.update->samples);
             samples += static_cast<double>(reply.update->samples);
             steps += reply.steps;
@@ -140,6 +142,7 @@ private:
                     shard, Random(job_.options.seed, 0xc11e27 + pass, client),
                     job_.options.federated.local_steps, prox != nullptr ? prox->mu : 0);
             }
+            reply.accuracy = trainee.accuracy();
             reply.steps = trainee.steps() - before;
             reply.update = ClientUpdate{client, trainee.parameters(), shard.size()};
         } catch (const std::exception& error) {
@@ -181,7 +184,7 @@ private:
             }
         }
         try {
-            global_ = aggregator_.aggregate(global_, updates);
+            global_ = aggregator_.aggregate(global_, updates, keeper_.round());
         } catch (const InvalidArgument& error) {
             notes_.push_back(
                 fmt::format("round {} was skipped: {}", keeper_.round(), error.what()));

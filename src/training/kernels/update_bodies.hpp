@@ -32,7 +32,8 @@ struct SgdStep {
     }
 };
 
-/// PyTorch's Adam. The corrections are 1 - beta1^t and sqrt(1 - beta2^t).
+/// PyTorch's Adam. The corrections are 1 - beta1^t and sqrt(1 - beta2^t); the complements are
+/// 1 - beta1 and 1 - beta2, which a float's beta would have in a few digits only.
 struct AdamStep {
     float* parameters;
     const float* gradients;
@@ -40,14 +41,15 @@ struct AdamStep {
     float* square;
     std::uint64_t count;
     float rate, beta1, beta2, epsilon, weight_decay;
+    float mean_complement, square_complement;
     float mean_correction, square_correction;
 
     RONDO_TRAINING_DEVICE std::uint64_t items() const { return count; }
     RONDO_TRAINING_DEVICE std::uint64_t cost() const { return 8 * count; }
     RONDO_TRAINING_DEVICE void operator()(std::uint64_t i) const {
         const float g = gradients[i] + weight_decay * parameters[i];
-        mean[i] = beta1 * mean[i] + (1.0f - beta1) * g;
-        square[i] = beta2 * square[i] + (1.0f - beta2) * g * g;
+        mean[i] = beta1 * mean[i] + mean_complement * g;
+        square[i] = beta2 * square[i] + square_complement * g * g;
         const float size = sqrtf(square[i]) / square_correction + epsilon;
         parameters[i] -= rate / mean_correction * (mean[i] / size);
     }

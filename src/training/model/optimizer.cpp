@@ -152,6 +152,7 @@ void Optimizer::step(float* parameters, const float* gradients) {
                              static_cast<float>(adam.learning_rate), static_cast<float>(adam.beta1),
                              static_cast<float>(adam.beta2), static_cast<float>(adam.epsilon),
                              static_cast<float>(adam.weight_decay),
+                             static_cast<float>(1 - adam.beta1), static_cast<float>(1 - adam.beta2),
                              static_cast<float>(1 - std::pow(adam.beta1, t)),
                              static_cast<float>(std::sqrt(1 - std::pow(adam.beta2, t)))});
 }

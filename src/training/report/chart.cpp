@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/markup.hpp"
-#include "training/report/series_colours.hpp"
+#include "training/report/picture_style.hpp"
 
 namespace rondo::training {
 namespace {
@@ -127,25 +127,25 @@ std::string draw_axes(const Axes& axes, const ChartOptions& options) {
 std::string draw_series(const Series& series, const Axes& axes, std::size_t number,
                         std::size_t all) {
     const bool main = series.name == "validation";
-    const char* const colour = main ? "#111827" : series_colours[number % 8];
+    const std::string style = main ? "main" : fmt::format("s{}", number % series_styles);
     std::string points;
     for (const ChartPoint& point : series.points) {
         points += fmt::format("{:.1f},{:.1f} ", axes.x(point.x), axes.y(point.y));
     }
-    std::string svg = fmt::format(
-        "<polyline{} points='{}' stroke='{}' stroke-width='{}' opacity='{}'/>\n",
-        main ? " class='main'" : "", points, colour, main ? 2.5 : 1.6, all > 8 && !main ? 0.6 : 1);
+    std::string svg =
+        fmt::format("<polyline class='{}' points='{}' stroke-width='{}' opacity='{}'/>\n", style,
+                    points, main ? 2.5 : 1.6, all > series_styles && !main ? 0.6 : 1);
     if (series.points.size() == 1) {
-        svg += fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r='3' fill='{}'/>\n",
-                           axes.x(series.points[0].x), axes.y(series.points[0].y), colour);
+        svg += fmt::format("<circle class='{}' cx='{:.1f}' cy='{:.1f}' r='3'/>\n", style,
+                           axes.x(series.points[0].x), axes.y(series.points[0].y));
     }
     if (number < legend_limit) {
         const double y = plot_top + 6 + 17 * static_cast<double>(number);
         svg += fmt::format(
-            "<line{} x1='{}' x2='{}' y1='{}' y2='{}' stroke='{}' stroke-width='3'/>"
+            "<line class='{}' x1='{}' x2='{}' y1='{}' y2='{}' stroke-width='3'/>"
             "<text x='{}' y='{}'>{}</text>\n",
-            main ? " class='main'" : "", plot_right + 16, plot_right + 34, y, y, colour,
-            plot_right + 40, y + 4, escaped_markup(series.name));
+            style, plot_right + 16, plot_right + 34, y, y, plot_right + 40, y + 4,
+            escaped_markup(series.name));
     }
     return svg;
 }
@@ -158,12 +158,8 @@ std::string draw_curves(std::span<const Curve> curves, const ChartOptions& optio
     std::ranges::stable_partition(all, [](const Series& s) { return s.name == "validation"; });
     std::string svg = fmt::format(
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {0} {1}' width='{0}' height='{1}' "
-        "role='img' aria-label='{2}'>\n"
-        "<style>text{{font:12px system-ui,sans-serif;fill:#5f6b7a}}.title{{font-size:15px;"
-        "fill:#1f2937;font-weight:600}}.grid{{stroke:#94a3b8;stroke-opacity:.35}}"
-        "polyline{{fill:none;stroke-linejoin:round}}</style>\n"
-        "<text class='title' x='{3}' y='22'>{2}</text>\n",
-        chart_width, chart_height, escaped_markup(options.title), plot_left);
+        "role='img' aria-label=\"{2}\">\n{4}<text class='title' x='{3}' y='22'>{2}</text>\n",
+        chart_width, chart_height, escaped_markup(options.title), plot_left, picture_style);
     if (all.empty()) {
         return svg + fmt::format("<text x='{}' y='{}'>no points</text>\n</svg>\n", plot_left,
                                  plot_top + 40);

@@ -11,20 +11,26 @@ namespace rondo::training {
 namespace {
 
 constexpr const char* html_style = R"(<style>
-:root{color-scheme:light}
-body{font:15px/1.5 system-ui,sans-serif;color:#1f2937;background:#fff;max-width:800px;margin:32px auto;padding:0 20px}
+:root{color-scheme:light dark;--paper:#fff;--text:#1f2937;--quiet:#5f6b7a;--rule:#e5e7eb;--card:#f3f4f6}
+@media (prefers-color-scheme:dark){:root{--paper:#12161c;--text:#e6eaf0;--quiet:#9aa6b5;--rule:#2c343f;--card:#1a2029}}
+body{font:15px/1.5 system-ui,sans-serif;color:var(--text);background:var(--paper);max-width:800px;margin:32px auto;padding:0 20px}
 h1{font-size:24px;margin:0 0 4px}h2{font-size:17px;margin:28px 0 8px}
-p.strategy{color:#5f6b7a;margin:0 0 20px}
-table{border-collapse:collapse}td,th{padding:4px 14px 4px 0;text-align:left;vertical-align:top;border-bottom:1px solid #e5e7eb}
-th{font-weight:500;color:#5f6b7a;white-space:nowrap}
-svg{max-width:100%;height:auto}
-pre{background:#f3f4f6;padding:12px;overflow-x:auto;font-size:12px}
+p.strategy{color:var(--quiet);margin:0 0 20px}
+table{border-collapse:collapse}td,th{padding:4px 14px 4px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule)}
+th{font-weight:500;color:var(--quiet);white-space:nowrap}
+.picture{overflow-x:auto}.picture>svg{display:block;width:100%;min-width:560px;max-width:760px;height:auto}
+pre{background:var(--card);padding:12px;overflow-x:auto;font-size:12px}
 </style>
 )";
 
 std::string fact_row(std::string_view name, std::string_view value) {
     return fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", escaped_markup(name),
                        escaped_markup(value));
+}
+
+/// Narrow screens move a picture instead of shrinking it until its text can't be read.
+std::string scrolling(const std::string& picture) {
+    return "<div class='picture'>" + picture + "</div>\n";
 }
 
 bool has_accuracy(const TrainingReport& report) {
@@ -75,17 +81,17 @@ std::string failures(const TrainingReport& report) {
 
 std::string html_report(const TrainingReport& report, const HtmlReportOptions& options) {
     std::string html = fmt::format(
-        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><meta name='viewport' "
-        "content='width=device-width'><title>{0}</title>\n{1}</head><body>\n<h1>{0}</h1>\n"
+        "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'/><meta name='viewport' "
+        "content='width=device-width'/><title>{0}</title>\n{1}</head><body>\n<h1>{0}</h1>\n"
         "<p class='strategy'>{2}</p>\n",
         escaped_markup(options.title), html_style, escaped_markup(to_string(report.strategy)));
     html += fact_table(report, options);
-    html += "<h2>Curves</h2>\n" + draw_curves(report.curves, {.title = "Loss"});
+    html += "<h2>Curves</h2>\n" + scrolling(draw_curves(report.curves, {.title = "Loss"}));
     if (has_accuracy(report)) {
-        html += draw_curves(report.curves, {.title = "Accuracy", .accuracy = true});
+        html += scrolling(draw_curves(report.curves, {.title = "Accuracy", .accuracy = true}));
     }
     if (report.evolution && !report.evolution->generations.empty()) {
-        html += "<h2>Population</h2>\n" + draw_lineage(*report.evolution);
+        html += "<h2>Population</h2>\n" + scrolling(draw_lineage(*report.evolution));
     }
     html += failures(report);
     if (!report.timetable.empty()) {

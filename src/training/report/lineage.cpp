@@ -7,6 +7,7 @@
 
 #include "base/markup.hpp"
 #include "rondo/training/chart.hpp"
+#include "training/report/picture_style.hpp"
 
 namespace rondo::training {
 namespace {
@@ -30,10 +31,9 @@ public:
         const double height = lineage_top + lineage_row * static_cast<double>(members_) + 34;
         std::string svg = fmt::format(
             "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 760 {0}' width='760' "
-            "height='{0}' role='img' aria-label='Lineage'>\n<style>text{{font:12px "
-            "system-ui,sans-serif;fill:#5f6b7a}}.title{{font-size:15px;fill:#1f2937;"
-            "font-weight:600}}</style>\n<text class='title' x='16' y='22'>Lineage</text>\n",
-            height);
+            "height='{0}' role='img' aria-label='Lineage'>\n{1}"
+            "<text class='title' x='16' y='22'>Lineage</text>\n",
+            height, picture_style);
         for (std::size_t m = 0; m < members_; ++m) {
             svg += fmt::format("<text x='16' y='{:.1f}'>member {}</text>\n", y(m) + 4, m);
         }
@@ -62,13 +62,12 @@ private:
             const std::uint32_t parent = log_.generations[g][m].parent;
             const bool best = line_[g + 1] == m;
             svg += fmt::format(
-                "<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' stroke='{}' "
+                "<line class='{}' x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' "
                 "stroke-width='{}' opacity='{}'/>\n",
-                x(g), y(parent), x(g + 1), y(m),
-                best          ? "#d1542c"
-                : parent == m ? "#94a3b8"
-                              : "#2563a8",
-                best ? 3 : 1.2, best ? 1 : 0.7);
+                best          ? "s1"
+                : parent == m ? "s7"
+                              : "s0",
+                x(g), y(parent), x(g + 1), y(m), best ? 3 : 1.2, best ? 1 : 0.7);
         }
         return svg;
     }
@@ -82,8 +81,8 @@ private:
                 settings += fmt::format("{} {:.4g}, ", log_.hyperparameters[h], record.settings[h]);
             }
             svg += fmt::format(
-                "<circle cx='{:.1f}' cy='{:.1f}' r='6' fill='{}' "
-                "stroke='#1f2937' stroke-width='.6'><title>member {}, generation "
+                "<circle class='member' cx='{:.1f}' cy='{:.1f}' r='6' fill='{}'><title>member {}, "
+                "generation "
                 "{}: {}loss {:.5g}</title></circle>\n",
                 x(g), y(m), colour(record.score), m, g + 1, escaped_markup(settings), record.score);
         }

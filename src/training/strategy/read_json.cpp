@@ -54,7 +54,9 @@ FederatedAggregation read_aggregation(JsonFields fields) {
                 return FedAdam{.eta = fields.number_or("eta", otherwise.eta),
                                .beta1 = fields.number_or("beta1", otherwise.beta1),
                                .beta2 = fields.number_or("beta2", otherwise.beta2),
-                               .tau = fields.number_or("tau", otherwise.tau)};
+                               .tau = fields.number_or("tau", otherwise.tau),
+                               .bias_correction =
+                                   fields.boolean_or("bias_correction", otherwise.bias_correction)};
             }
             default:
                 return FedAvg{};

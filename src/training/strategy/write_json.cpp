@@ -34,6 +34,7 @@ struct AggregationFields {
         json["beta1"] = a.beta1;
         json["beta2"] = a.beta2;
         json["tau"] = a.tau;
+        json["bias_correction"] = a.bias_correction;
     }
 };
 

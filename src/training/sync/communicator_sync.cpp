@@ -2,6 +2,7 @@
 #include "rondo/training/communicator_sync.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -29,7 +30,8 @@ public:
           device_(rank_.device()),
           parameters_(std::move(parameters)),
           options_(options),
-          stream_(device_),
+          // Urgent: a bucket that waits for a backward pass that fills the device hides nothing.
+          stream_(device_, {.priority = std::numeric_limits<int>::min()}),
           agreement_(rank_, workers_, stream_, parameters_.size()),
           whole_arrays_(rank_, stream_, agreement_),
           computed_(device_),

@@ -72,6 +72,8 @@ void add_training(CLI::App& app, ToolOptions& options) {
     app.add_option("--batch", options.batch_size, "Samples per step")->capture_default_str();
     app.add_option("--seed", options.seed, "Everything random comes from it")
         ->capture_default_str();
+    app.add_flag("--no-shuffle", options.no_shuffle,
+                 "Samples in the same order in every epoch, dealt to clients in turn");
     app.add_option("--patience", options.patience,
                    "End after so many rounds without a better validation loss; 0: never");
     app.add_option("--gpu", options.gpu, "virtual: GPUs that this program makes itself; default")
@@ -85,6 +87,7 @@ void add_output(CLI::App& app, ToolOptions& options) {
     app.add_option("--report", options.report, "Write an HTML report");
     app.add_option("--timeline", options.timeline, "Write a Chrome trace of all steps");
     app.add_option("--evolution", options.evolution, "Write the log of a population");
+    app.add_option("--parameters", options.parameters, "Write what was learned, as JSON");
     app.add_flag("--quiet", options.quiet, "No progress bar");
 }
 

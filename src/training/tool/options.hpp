@@ -26,12 +26,14 @@ struct ToolOptions {
     std::uint32_t devices = 0;  ///< 0: all
     double validation = 0.2;
     bool raw = false;  ///< features and numbers to learn as they are
+    bool no_shuffle = false;
     bool quiet = false;
     std::string checkpoint;
     std::string resume;
     std::string report;
     std::string timeline;
     std::string evolution;
+    std::string parameters;
 };
 
 /// Trains, prints a summary, writes files. Throws Error.

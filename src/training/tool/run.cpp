@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "rondo/training/train.hpp"
 #include "training/data/read_file.hpp"
 #include "training/report/writable.hpp"
+#include "training/tool/model_file.hpp"
 #include "training/tool/options.hpp"
 
 namespace rondo::training::tool {
@@ -77,16 +79,10 @@ CsvHeader parse_header(const std::string& text) {
     return CsvHeader::automatic;
 }
 
-/// How numbers to learn were scaled: large ones would make the steps too large.
-struct TargetScaling {
-    double mean = 0;
-    double deviation = 1;
-};
-
 struct Tables {
     Table training;
     Table validation;
-    TargetScaling scaling = {};
+    Preparation preparation = {};
 };
 
 TargetScaling fit_targets(const Table& table) {
@@ -96,8 +92,10 @@ TargetScaling fit_targets(const Table& table) {
     for (std::size_t i = 0; i < table.size(); ++i) {
         squares += std::pow(table.sample(i).targets[0] - sum / count, 2);
     }
-    const double deviation = std::sqrt(squares / count);
-    return {sum / count, deviation > 0 ? deviation : 1};
+    const double mean = sum / count, deviation = std::sqrt(squares / count);
+    // What rounding makes of a constant is no deviation.
+    const double noise = count * std::abs(mean) * std::numeric_limits<double>::epsilon();
+    return {mean, deviation > noise ? deviation : 1};
 }
 
 Table scale_targets(const Table& table, const TargetScaling& scaling) {
@@ -119,6 +117,10 @@ void to_own_unit(TrainingReport& report, const TargetScaling& scaling) {
     for (Curve& curve : report.curves) {
         for (CurvePoint& point : curve.points) point.loss *= unit;
     }
+    if (!report.evolution) return;
+    for (auto& generation : report.evolution->generations) {
+        for (MemberRecord& member : generation) member.score *= unit;
+    }
 }
 
 Tables load_tables(const ToolOptions& options) {
@@ -134,11 +136,11 @@ Tables load_tables(const ToolOptions& options) {
     auto [training, validation] = split_table(all, options.validation, options.seed);
     if (options.raw) return {std::move(training), std::move(validation)};
     const Scaling scaling = fit_scaling(training);
-    Tables tables{scaled(training, scaling), scaled(validation, scaling)};
+    Tables tables{scaled(training, scaling), scaled(validation, scaling), {scaling}};
     if (all.class_count() > 0) return tables;
-    tables.scaling = fit_targets(training);
-    tables.training = scale_targets(tables.training, tables.scaling);
-    tables.validation = scale_targets(tables.validation, tables.scaling);
+    const TargetScaling& target = tables.preparation.target = fit_targets(training);
+    tables.training = scale_targets(tables.training, target);
+    tables.validation = scale_targets(tables.validation, target);
     return tables;
 }
 
@@ -148,10 +150,18 @@ std::string describe_data(const Table& table) {
                                                : "numbers as targets");
 }
 
+/// Of equal targets there is no variance to explain.
+bool all_equal(const Table& table) {
+    for (std::size_t i = 1; i < table.size(); ++i) {
+        if (table.sample(i).targets[0] != table.sample(0).targets[0]) return false;
+    }
+    return true;
+}
+
 /// The share of the targets' variance that is explained, in %.
 double explained(const TrainingReport& report, const Tables& tables) {
     const TargetScaling own = fit_targets(tables.validation);
-    const double variance = std::pow(own.deviation * tables.scaling.deviation, 2);
+    const double variance = std::pow(own.deviation * tables.preparation.target.deviation, 2);
     return 100 * (1 - report.validation->loss / variance);
 }
 
@@ -183,8 +193,9 @@ void print_summary(const TrainingReport& report, const ToolOptions& options, con
         fmt::print("validation: loss {:.5g}", report.validation->loss);
         if (classes) fmt::print(", {:.2f} % right", 100 * report.validation->accuracy);
         fmt::print(" of {} samples", report.validation->samples);
-        if (!classes)
+        if (!classes && !all_equal(tables.validation)) {
             fmt::print(", {:.2f} % of their variance explained", explained(report, tables));
+        }
         fmt::print("\n");
     }
     if (!options.report.empty()) fmt::print("report: {}\n", options.report);
@@ -195,6 +206,7 @@ TrainingOptions training_options(const ToolOptions& options, const Tables& table
                            .batch_size = options.batch_size,
                            .optimizer = parse_optimizer(options.optimizer),
                            .seed = options.seed,
+                           .shuffle = !options.no_shuffle,
                            .progress_bar = !options.quiet,
                            .patience = options.patience,
                            .checkpoint = options.checkpoint,
@@ -211,7 +223,8 @@ TrainingOptions training_options(const ToolOptions& options, const Tables& table
 }  // namespace
 
 void run(const ToolOptions& options) {
-    for (const std::string& file : {options.report, options.timeline, options.evolution}) {
+    for (const std::string& file :
+         {options.report, options.timeline, options.evolution, options.parameters}) {
         require_writable(file);
     }
     const Tables tables = load_tables(options);
@@ -223,7 +236,7 @@ void run(const ToolOptions& options) {
     Timeline timeline;
     if (!options.timeline.empty()) training.timeline = &timeline;
     TrainingReport report = train(graph, strategy, tables.training, training);
-    to_own_unit(report, tables.scaling);
+    to_own_unit(report, tables.preparation.target);
     if (!options.report.empty()) {
         write_file(options.report,
                    html_report(report, {.title = options.data,
@@ -234,6 +247,9 @@ void run(const ToolOptions& options) {
     if (!options.timeline.empty()) write_file(options.timeline, timeline.to_chrome_trace());
     if (!options.evolution.empty() && report.evolution) {
         write_file(options.evolution, to_json(*report.evolution));
+    }
+    if (!options.parameters.empty()) {
+        write_file(options.parameters, model_json(report, tables.training, tables.preparation));
     }
     print_summary(report, options, tables);
     print_stalls(timeline);
