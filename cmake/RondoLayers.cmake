@@ -4,7 +4,7 @@
 set(RONDO_LAYERS
   "base|src/base,include/rondo/error.hpp,include/rondo/export.hpp|rondo_base"
   "graph|topology/graph,topology/presets,include/rondo/types.hpp|rondo_graph(_[a-z0-9_]+)?"
-  "ptx|src/vgpu/ptx|rondo_vgpu_ptx"
+  "ptx|src/vgpu/ptx|rondo_vgpu_ptx(_[a-z0-9_]+)?"
   "vgpu|src/vgpu,include/vgpu|rondo_vgpu(_[a-z0-9_]+)?"
   "cuda|src/cuda,include/rondo/cuda_error.hpp|rondo_cuda"
   "kernels|kernels|rondo_kernels(_[a-z0-9_]+)?"

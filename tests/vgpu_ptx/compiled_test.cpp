@@ -64,7 +64,8 @@ TEST_P(CompiledTest, MultipliesMatrices) {
     std::iota(a.begin(), a.end(), -5.0);
     std::iota(b.begin(), b.end(), 3.0);
     double* const c = machine_.upload(std::vector<double>(n * n));
-    machine_.launch("matrix_multiply", {{3, 3}, {8, 8}}, machine_.upload(a), machine_.upload(b), c, n);
+    machine_.launch("matrix_multiply", {{3, 3}, {8, 8}}, machine_.upload(a), machine_.upload(b), c,
+                    n);
     for (int y = 0; y < n; ++y) {
         for (int x = 0; x < n; ++x) {
             double sum = 0;
@@ -84,7 +85,8 @@ TEST_P(CompiledTest, Recurses) {
 TEST_P(CompiledTest, CallsThroughPointers) {
     int* const out = machine_.upload(std::vector<int>(50));
     machine_.launch("indirect", {{1}, {50}}, out);
-    for (int i = 0; i < 50; ++i) EXPECT_EQ(out[i], i % 3 == 0 ? 2 * i : i % 3 == 1 ? i * i : -i) << i;
+    for (int i = 0; i < 50; ++i)
+        EXPECT_EQ(out[i], i % 3 == 0 ? 2 * i : i % 3 == 1 ? i * i : -i) << i;
 }
 
 TEST_P(CompiledTest, Switches) {
@@ -96,9 +98,15 @@ TEST_P(CompiledTest, Switches) {
         unsigned squares = 0, reversed = 0;
         for (unsigned i = 0; i < t; ++i) squares += i * i;
         for (unsigned bit = 0; bit < 32; ++bit) reversed |= (t >> bit & 1) << (31 - bit);
-        const int expected[] = {static_cast<int>(17 * t), static_cast<int>(4 + t), static_cast<int>(t ^ 0x55),
-                                static_cast<int>(squares), std::popcount(t), std::countl_zero(t),
-                                static_cast<int>(reversed), t == 0 ? 0 : std::countr_zero(t) + 1, -1};
+        const int expected[] = {static_cast<int>(17 * t),
+                                static_cast<int>(4 + t),
+                                static_cast<int>(t ^ 0x55),
+                                static_cast<int>(squares),
+                                std::popcount(t),
+                                std::countl_zero(t),
+                                static_cast<int>(reversed),
+                                t == 0 ? 0 : std::countr_zero(t) + 1,
+                                -1};
         EXPECT_EQ(out[t], expected[in[t]]) << t;
     }
 }
@@ -127,8 +135,10 @@ TEST_P(CompiledTest, Prints) {
     bytes.push_back('\0');
     machine_.launch("say", {{2}, {2}}, 7, machine_.upload(bytes));
     EXPECT_EQ(machine_.hooks.printed,
-              "thread 0 of block 0: hello  1.75 60129542144%\nthread 1 of block 0: hello  1.75 60129542144%\n"
-              "thread 0 of block 1: hello  1.75 60129542144%\nthread 1 of block 1: hello  1.75 60129542144%\n");
+              "thread 0 of block 0: hello  1.75 60129542144%\nthread 1 of block 0: hello  1.75 "
+              "60129542144%\n"
+              "thread 0 of block 1: hello  1.75 60129542144%\nthread 1 of block 1: hello  1.75 "
+              "60129542144%\n");
 }
 
 TEST_P(CompiledTest, Asserts) {
@@ -144,7 +154,8 @@ TEST_P(CompiledTest, HasThreeDimensions) {
     machine_.launch("three_dimensions", {{2, 2, 3}, {3, 2, 2}}, out);
     for (unsigned z = 0; z < 6; ++z) {
         for (unsigned y = 0; y < 4; ++y) {
-            for (unsigned x = 0; x < 6; ++x) EXPECT_EQ(out[(z * 4 + y) * 6 + x], x | y << 8 | z << 16);
+            for (unsigned x = 0; x < 6; ++x)
+                EXPECT_EQ(out[(z * 4 + y) * 6 + x], x | y << 8 | z << 16);
         }
     }
 }
@@ -195,9 +206,11 @@ TEST_P(CompiledTest, CountsInBarriers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, CompiledTest,
-                         testing::Combine(testing::Values("75", "80", "90", "120"), testing::Values(0u, 1u, 2u)),
+                         testing::Combine(testing::Values("75", "80", "90", "120"),
+                                          testing::Values(0u, 1u, 2u)),
                          [](const auto& info) {
-                             return "compute_" + std::get<0>(info.param) + "_seed_" + std::to_string(std::get<1>(info.param));
+                             return "compute_" + std::get<0>(info.param) + "_seed_" +
+                                    std::to_string(std::get<1>(info.param));
                          });
 
 }  // namespace

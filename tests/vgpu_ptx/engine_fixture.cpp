@@ -29,7 +29,8 @@ std::string TestMemory::explain(int, std::uintptr_t, std::size_t) {
     return "outside every allocation";
 }
 
-void Machine::run(const Kernel& kernel, const Shape& shape, const std::vector<std::byte>& parameters) {
+void Machine::run(const Kernel& kernel, const Shape& shape,
+                  const std::vector<std::byte>& parameters) {
     BlockContext context;
     context.grid = shape.grid;
     context.block = shape.block;

@@ -1,5 +1,5 @@
-// A machine for the engine's tests: memory with bounds, hooks that remember, and blocks that run one
-// after the other.
+// A machine for the engine's tests: memory with bounds, hooks that remember, and blocks that run
+// one after the other.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@ namespace vgpu::ptx::test {
 
 class TestMemory final : public DeviceMemory {
 public:
-    void* allocate(int device, std::size_t bytes, std::size_t alignment, std::string_view name) override;
+    void* allocate(int device, std::size_t bytes, std::size_t alignment,
+                   std::string_view name) override;
     void release(int device, void* memory) override;
     bool resolve(int device, std::uintptr_t address, MemoryRange& range) override;
     const std::atomic<std::uint64_t>& changes() const override { return changes_; }
@@ -54,7 +55,8 @@ public:
     /// Device memory that holds `values`.
     template <class T>
     T* upload(const std::vector<T>& values) {
-        auto* const to = static_cast<T*>(memory.allocate(0, values.size() * sizeof(T), 256, "test"));
+        auto* const to =
+            static_cast<T*>(memory.allocate(0, values.size() * sizeof(T), 256, "test"));
         std::memcpy(to, values.data(), values.size() * sizeof(T));
         return to;
     }
@@ -92,8 +94,8 @@ public:
 
 /// What launching says when it fails; empty if it does not.
 template <class... Arguments>
-std::string fault_of(Machine& machine, FaultKind kind, std::string_view name, const Machine::Shape& shape,
-                     Arguments... arguments) {
+std::string fault_of(Machine& machine, FaultKind kind, std::string_view name,
+                     const Machine::Shape& shape, Arguments... arguments) {
     try {
         machine.launch(name, shape, arguments...);
     } catch (const Fault& fault) {

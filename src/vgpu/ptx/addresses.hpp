@@ -17,17 +17,20 @@ struct Addresses {
     /// Whether the lanes' elements lie one behind the other.
     bool contiguous(std::size_t bytes) const {
         std::uint64_t difference = 0;
-        for (unsigned lane = 0; lane < warp_lanes; ++lane) difference |= at[lane] - (at[0] + lane * bytes);
+        for (unsigned lane = 0; lane < warp_lanes; ++lane)
+            difference |= at[lane] - (at[0] + lane * bytes);
         return difference == 0;
     }
 };
 
 /// Register (64 bits, or 32 where `narrow`) plus offset.
-inline void add_offset(const Warp& warp, Slot slot, bool narrow, std::uint64_t offset, Addresses& result) {
+inline void add_offset(const Warp& warp, Slot slot, bool narrow, std::uint64_t offset,
+                       Addresses& result) {
     if (narrow) {
         const auto* const a = warp.in<std::uint32_t>(slot);
         const auto low = static_cast<std::uint32_t>(offset);
-        for (unsigned lane = 0; lane < warp_lanes; ++lane) result.at[lane] = static_cast<std::uint32_t>(a[lane] + low);
+        for (unsigned lane = 0; lane < warp_lanes; ++lane)
+            result.at[lane] = static_cast<std::uint32_t>(a[lane] + low);
     } else {
         const auto* const a = warp.in<std::uint64_t>(slot);
         for (unsigned lane = 0; lane < warp_lanes; ++lane) result.at[lane] = a[lane] + offset;
@@ -61,18 +64,18 @@ inline bool outside_window(const Addresses& offsets, std::size_t bytes, std::siz
         if (offsets.at[n] + bytes > size || offsets.at[n] % bytes != 0) break;
     }
     const bool aligned = offsets.at[lane] % bytes == 0;
-    warp.block->fail(warp, aligned ? FaultKind::illegal_address : FaultKind::misaligned_address,
-                     std::string(kind == AccessKind::read ? "reads " : "writes ") +
-                         std::to_string(bytes) + " bytes at " + space + " address " +
-                         std::to_string(offsets.at[lane]) +
-                         (aligned ? ", of " + std::to_string(size) + " bytes" : ", which is not aligned"),
-                     lane);
+    warp.block->fail(
+        warp, aligned ? FaultKind::illegal_address : FaultKind::misaligned_address,
+        std::string(kind == AccessKind::read ? "reads " : "writes ") + std::to_string(bytes) +
+            " bytes at " + space + " address " + std::to_string(offsets.at[lane]) +
+            (aligned ? ", of " + std::to_string(size) + " bytes" : ", which is not aligned"),
+        lane);
 }
 
 /// Host addresses of [a + value] for the lanes that execute.
 template <Space space>
-inline void find_addresses(Warp& warp, Slot slot, bool narrow, std::uint64_t offset, std::size_t bytes,
-                           AccessKind kind, Addresses& result) {
+inline void find_addresses(Warp& warp, Slot slot, bool narrow, std::uint64_t offset,
+                           std::size_t bytes, AccessKind kind, Addresses& result) {
     add_offset(warp, slot, narrow, offset, result);
     fill_idle_lanes(warp.exec, result);
     BlockRun& block = *warp.block;

@@ -16,6 +16,7 @@ namespace {
 
 /// A warp runs so long before others get their turn, and the block gives way to other blocks.
 constexpr std::uint32_t turn_instructions = 20'000;
+constexpr std::uint64_t rounds_between_yields = 64;
 /// Local memory of kernels that call functions through pointers or themselves.
 constexpr std::size_t deep_stack_bytes = 64 * 1024;
 constexpr std::size_t memory_alignment = 64;
@@ -25,7 +26,8 @@ std::byte* align_up(std::byte* memory) {
 }
 
 std::string shown(const Dim3& place) {
-    return "(" + std::to_string(place.x) + ", " + std::to_string(place.y) + ", " + std::to_string(place.z) + ")";
+    return "(" + std::to_string(place.x) + ", " + std::to_string(place.y) + ", " +
+           std::to_string(place.z) + ")";
 }
 
 }  // namespace
@@ -37,8 +39,9 @@ BlockRun::BlockRun(const BlockContext& context, const Code& code, const KernelIn
     if (threads_ == 0 || threads_ > 1024)
         throw Error("a block of " + std::to_string(context.block.count()) + " threads");
     if (context.parameters.size() < info.parameter_bytes)
-        throw Error(info.name + " has " + std::to_string(info.parameter_bytes) + " bytes of parameters; " +
-                    std::to_string(context.parameters.size()) + " were given");
+        throw Error(info.name + " has " + std::to_string(info.parameter_bytes) +
+                    " bytes of parameters; " + std::to_string(context.parameters.size()) +
+                    " were given");
     warp_count_ = (threads_ + warp_lanes - 1) / warp_lanes;
     shared_bytes_ = (info.static_shared_bytes + 15) / 16 * 16 + context.dynamic_shared_bytes;
     shared_memory_ = std::make_unique<std::byte[]>(shared_bytes_ + 1024 + memory_alignment);
@@ -55,10 +58,13 @@ BlockRun::BlockRun(const BlockContext& context, const Code& code, const KernelIn
         if (mapped == MAP_FAILED) throw std::bad_alloc();
         local_ = static_cast<std::byte*>(mapped);
     }
-    parameter_memory_ = std::make_unique<std::byte[]>(context.parameters.size() + 16 + memory_alignment);
-    std::copy(context.parameters.begin(), context.parameters.end(), align_up(parameter_memory_.get()));
+    parameter_memory_ =
+        std::make_unique<std::byte[]>(context.parameters.size() + 16 + memory_alignment);
+    std::copy(context.parameters.begin(), context.parameters.end(),
+              align_up(parameter_memory_.get()));
     const std::size_t specials = static_cast<std::size_t>(Special::count) * special_bytes;
-    special_memory_ = std::make_unique_for_overwrite<std::byte[]>(specials * warp_count_ + memory_alignment);
+    special_memory_ =
+        std::make_unique_for_overwrite<std::byte[]>(specials * warp_count_ + memory_alignment);
     specials_ = align_up(special_memory_.get());
     const auto* const image = static_cast<const PlacedImage*>(context.image);
     for (unsigned n = 0; n < warp_count_; ++n) {
@@ -76,16 +82,20 @@ BlockRun::~BlockRun() {
 }
 
 void BlockRun::fill_specials(unsigned warp, const KernelInfo& info) {
-    std::byte* const area = specials_ + warp * static_cast<std::size_t>(Special::count) * special_bytes;
+    std::byte* const area =
+        specials_ + warp * static_cast<std::size_t>(Special::count) * special_bytes;
     const auto fill = [&](Special special, auto value) {
-        auto* const lanes = reinterpret_cast<std::uint32_t*>(area + static_cast<std::size_t>(special) * special_bytes);
-        for (unsigned lane = 0; lane < warp_lanes; ++lane) lanes[lane] = static_cast<std::uint32_t>(value(lane));
+        auto* const lanes = reinterpret_cast<std::uint32_t*>(
+            area + static_cast<std::size_t>(special) * special_bytes);
+        for (unsigned lane = 0; lane < warp_lanes; ++lane)
+            lanes[lane] = static_cast<std::uint32_t>(value(lane));
     };
     const auto same = [&](Special special, std::uint64_t value) {
         fill(special, [=](unsigned) { return value; });
     };
     const auto wide = [&](Special special, std::uint64_t value) {
-        auto* const lanes = reinterpret_cast<std::uint64_t*>(area + static_cast<std::size_t>(special) * special_bytes);
+        auto* const lanes = reinterpret_cast<std::uint64_t*>(
+            area + static_cast<std::size_t>(special) * special_bytes);
         std::fill_n(lanes, warp_lanes, value);
     };
     const Dim3& block = context_.block;
@@ -140,14 +150,15 @@ bool BlockRun::run_round() {
         finished = false;
         if (!warp.runnable()) continue;
         ran = true;
-        const auto budget = context_.seed == 0 ? turn_instructions
-                                               : 1 + static_cast<std::uint32_t>(random() % 100);
+        const auto budget =
+            context_.seed == 0 ? turn_instructions : 1 + static_cast<std::uint32_t>(random() % 100);
         warp.run(budget);
         all_spun = all_spun && (warp.spun || warp.finished());
     }
     if (finished) return false;
     if (!ran) report_deadlock();
-    if (all_spun) {
+    // Also where warps only ever wait for each other: other blocks must have their turn.
+    if (all_spun || ++rounds_ % rounds_between_yields == 0) {
         ++yields;
         context_.hooks->yield();
     }
@@ -177,7 +188,8 @@ void BlockRun::arrive(Warp& warp, std::uint32_t number, std::uint32_t expected, 
         state.waiting[warp.number] |= warp.exec;
         warp.wait_at_block_barrier(number);
     } else {
-        state.arrived += warp.exec == warp.live ? warp_lanes : static_cast<unsigned>(std::popcount(warp.exec));
+        state.arrived +=
+            warp.exec == warp.live ? warp_lanes : static_cast<unsigned>(std::popcount(warp.exec));
     }
     settle(number);
 }
@@ -211,7 +223,8 @@ void BlockRun::settle(std::uint32_t number) {
 void BlockRun::lanes_ended() {
     for (std::uint32_t number = 0; number < block_barriers; ++number) {
         const auto& waiting = barriers_[number].waiting;
-        if (std::any_of(waiting.begin(), waiting.end(), [](std::uint32_t lanes) { return lanes != 0; }))
+        if (std::any_of(waiting.begin(), waiting.end(),
+                        [](std::uint32_t lanes) { return lanes != 0; }))
             settle(number);
     }
 }
@@ -225,10 +238,11 @@ void BlockRun::report_deadlock() const {
             const LineInfo& line = group.frame->code->lines[group.pc == 0 ? 0 : group.pc - 1];
             char lanes[16];
             std::snprintf(lanes, sizeof lanes, "%08x", group.lanes);
-            text += " warp " + std::to_string(warp->number) + " lanes " + lanes + " wait at PTX line " +
-                    std::to_string(line.line) +
-                    (group.state == GroupState::at_block_barrier ? " (barrier " + std::to_string(group.barrier) + ");"
-                                                                 : " (for lanes of the warp);");
+            text += " warp " + std::to_string(warp->number) + " lanes " + lanes +
+                    " wait at PTX line " + std::to_string(line.line) +
+                    (group.state == GroupState::at_block_barrier
+                         ? " (barrier " + std::to_string(group.barrier) + ");"
+                         : " (for lanes of the warp);");
             last = warp.get();
             lane = static_cast<unsigned>(std::countr_zero(group.lanes));
         }
@@ -240,7 +254,8 @@ void BlockRun::report_deadlock() const {
 
 const BlockRun::KnownRange* BlockRun::known(std::uint64_t begin, std::uint64_t end, bool writes) {
     for (const KnownRange& range : ranges_) {
-        if (begin >= range.begin && end <= range.end && begin <= end && (range.writable || !writes)) return &range;
+        if (begin >= range.begin && end <= range.end && begin <= end && (range.writable || !writes))
+            return &range;
     }
     return nullptr;
 }
@@ -295,12 +310,13 @@ void BlockRun::check_slowly(const Warp& warp, const std::uint64_t* addresses, st
         const std::uint64_t address = addresses[lane];
         const auto verb = [&] {
             char text[64];
-            std::snprintf(text, sizeof text, "%s %zu bytes at 0x%llx", writes ? "writes" : "reads", bytes,
-                          static_cast<unsigned long long>(address));
+            std::snprintf(text, sizeof text, "%s %zu bytes at 0x%llx", writes ? "writes" : "reads",
+                          bytes, static_cast<unsigned long long>(address));
             return std::string(text);
         };
         if (address % bytes != 0)
-            fail(warp, FaultKind::misaligned_address, verb() + ", which is not a multiple of " + std::to_string(bytes), lane);
+            fail(warp, FaultKind::misaligned_address,
+                 verb() + ", which is not a multiple of " + std::to_string(bytes), lane);
         if (known(address, address + bytes, writes) != nullptr) return;
         if (learn(address) && known(address, address + bytes, writes) != nullptr) return;
         fail(warp, FaultKind::illegal_address,
@@ -314,8 +330,8 @@ std::string BlockRun::place(const Warp& warp, unsigned lane) const {
     const unsigned thread = warp.number * warp_lanes + lane;
     const Dim3& block = context_.block;
     const Dim3 index{thread % block.x, thread / block.x % block.y, thread / block.x / block.y};
-    std::string text = "device " + std::to_string(context_.device) + ", kernel " + info_.name + ", block " +
-                       shown(context_.block_index) + ", thread " + shown(index);
+    std::string text = "device " + std::to_string(context_.device) + ", kernel " + info_.name +
+                       ", block " + shown(context_.block_index) + ", thread " + shown(index);
     if (warp.frame != nullptr && warp.pc > 0 && warp.pc <= warp.frame->code->lines.size()) {
         const LineInfo& line = warp.frame->code->lines[warp.pc - 1];
         text += ", PTX line " + std::to_string(line.line);
@@ -327,7 +343,8 @@ std::string BlockRun::place(const Warp& warp, unsigned lane) const {
     return text;
 }
 
-void BlockRun::fail(const Warp& warp, FaultKind kind, const std::string& what, unsigned lane) const {
+void BlockRun::fail(const Warp& warp, FaultKind kind, const std::string& what,
+                    unsigned lane) const {
     throw Fault(kind, place(warp, lane) + ": " + what);
 }
 

@@ -44,7 +44,9 @@ public:
                std::size_t bytes, AccessKind kind);
     std::byte* shared() const { return shared_; }
     std::size_t shared_bytes() const { return shared_bytes_; }
-    std::byte* local(unsigned thread) const { return local_ + thread * local_stride_; }
+    std::byte* local(unsigned thread) const {
+        return local_ == nullptr ? nullptr : local_ + thread * local_stride_;
+    }
     std::size_t local_bytes() const { return local_bytes_; }
 
     // ---- barriers
@@ -105,6 +107,7 @@ private:
     unsigned next_range_ = 0;
     std::uint64_t changes_seen_ = 0;
     std::uint64_t random_state_ = 0;
+    std::uint64_t rounds_ = 0;
 };
 
 }  // namespace vgpu::ptx

@@ -17,7 +17,8 @@ template <class T>
 T argument(const Warp& warp, const Instruction& i, std::size_t index, unsigned lane) {
     T value{};
     if (index < i.call->arguments.size()) {
-        std::memcpy(&value, warp.local_memory(lane) + warp.frame->local_offset + i.call->arguments[index],
+        std::memcpy(&value,
+                    warp.local_memory(lane) + warp.frame->local_offset + i.call->arguments[index],
                     std::min<std::size_t>(sizeof value, i.call->argument_bytes[index]));
     }
     return value;
@@ -40,7 +41,8 @@ std::string text_at(Warp& warp, std::uint64_t address, unsigned lane) {
 /// Formats with the arguments that lie packed at `arguments`.
 class Printer {
 public:
-    Printer(Warp& warp, unsigned lane, std::uint64_t arguments) : warp_(warp), lane_(lane), next_(arguments) {}
+    Printer(Warp& warp, unsigned lane, std::uint64_t arguments)
+        : warp_(warp), lane_(lane), next_(arguments) {}
 
     std::string print(const std::string& format) {
         std::string result;
@@ -82,7 +84,8 @@ private:
             flags.replace(star, 1, std::to_string(take<std::int32_t>()));
         std::size_t longs = 0;
         while (length < rest.size() && std::strchr("lhzjt", rest[length]) != nullptr) {
-            longs += rest[length] == 'l' || rest[length] == 'z' || rest[length] == 'j' || rest[length] == 't';
+            longs += rest[length] == 'l' || rest[length] == 'z' || rest[length] == 'j' ||
+                     rest[length] == 't';
             ++length;
         }
         const char kind = length < rest.size() ? rest[length] : '\0';
@@ -101,14 +104,27 @@ private:
             result += buffer;
         };
         switch (kind) {
-            case 'd': case 'i': case 'u': case 'x': case 'X': case 'o': case 'c':
+            case 'd':
+            case 'i':
+            case 'u':
+            case 'x':
+            case 'X':
+            case 'o':
+            case 'c':
                 if (wide) {
                     add(flags + "ll" + kind, take<long long>());
                 } else {
                     add(flags + kind, take<int>());
                 }
                 return;
-            case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A':
+            case 'f':
+            case 'F':
+            case 'e':
+            case 'E':
+            case 'g':
+            case 'G':
+            case 'a':
+            case 'A':
                 return add(flags + kind, take<double>());
             case 'p':
                 return add(flags + "p", reinterpret_cast<void*>(take<std::uint64_t>()));  // NOLINT
@@ -133,8 +149,8 @@ void print_formatted(Warp& warp, const Instruction& i) {
         warp.block->context().hooks->print(text);
         if (!i.call->results.empty()) {
             const auto length = static_cast<std::int32_t>(text.size());
-            std::memcpy(warp.local_memory(lane) + warp.frame->local_offset + i.call->results[0], &length,
-                        std::min<std::size_t>(sizeof length, i.call->result_bytes[0]));
+            std::memcpy(warp.local_memory(lane) + warp.frame->local_offset + i.call->results[0],
+                        &length, std::min<std::size_t>(sizeof length, i.call->result_bytes[0]));
         }
     });
 }
@@ -146,7 +162,9 @@ void fail_assertion(Warp& warp, const Instruction& i) {
     const auto line = argument<std::uint32_t>(warp, i, 2, lane);
     const std::string function = text_at(warp, argument<std::uint64_t>(warp, i, 3, lane), lane);
     warp.block->fail(warp, FaultKind::assertion,
-                     file + ":" + std::to_string(line) + ": " + function + ": assertion `" + message + "` failed", lane);
+                     file + ":" + std::to_string(line) + ": " + function + ": assertion `" +
+                         message + "` failed",
+                     lane);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ struct Function {
 };
 
 struct Call {
-    Function* target = nullptr;                ///< null: indirect, the address is in Instruction::a
+    Function* target = nullptr;  ///< null: indirect, the address is in Instruction::a
     std::vector<std::uint32_t> arguments, results;  ///< offsets in the caller's local memory
     std::vector<std::uint32_t> argument_bytes, result_bytes;
 };
@@ -84,31 +84,51 @@ struct Code {
     std::vector<std::byte> constants;       ///< 64-byte aligned copies are made by `pool`
     std::shared_ptr<std::byte[]> pool;
     std::size_t register_bytes = 0;
-    std::size_t local_bytes = 0;  ///< per thread: .local and .param variables
+    std::size_t local_bytes = 0;                  ///< per thread: .local and .param variables
     std::vector<std::uint32_t> formals, results;  ///< offsets of parameters and results
     std::vector<std::uint32_t> formal_bytes, result_sizes;
     std::deque<std::array<Slot, 16>> lists;
     std::deque<std::vector<Slot>> tables;
     std::deque<Call> calls;
-    std::vector<Function*> callees;   ///< called directly
-    std::size_t shared_end = 0;       ///< of the entry's own static shared memory
-    bool takes_addresses = false;     ///< or calls through them
+    std::vector<Function*> callees;  ///< called directly
+    std::size_t shared_end = 0;      ///< of the entry's own static shared memory
+    bool takes_addresses = false;    ///< or calls through them
     std::vector<std::string> unsupported;
 };
 
 /// 32-lane arrays that every warp has, in this order, 256 bytes each.
 enum class Special : std::uint32_t {
-    tid_x, tid_y, tid_z,
-    ntid_x, ntid_y, ntid_z,
-    ctaid_x, ctaid_y, ctaid_z,
-    nctaid_x, nctaid_y, nctaid_z,
-    laneid, warpid, nwarpid,
-    lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt,
-    smid, nsmid, gridid,
-    dynamic_smem_size, total_smem_size, dynamic_shared_offset,
-    envreg1, envreg2,
+    tid_x,
+    tid_y,
+    tid_z,
+    ntid_x,
+    ntid_y,
+    ntid_z,
+    ctaid_x,
+    ctaid_y,
+    ctaid_z,
+    nctaid_x,
+    nctaid_y,
+    nctaid_z,
+    laneid,
+    warpid,
+    nwarpid,
+    lanemask_eq,
+    lanemask_le,
+    lanemask_lt,
+    lanemask_ge,
+    lanemask_gt,
+    smid,
+    nsmid,
+    gridid,
+    dynamic_smem_size,
+    total_smem_size,
+    dynamic_shared_offset,
+    envreg1,
+    envreg2,
     parameters,  ///< 64 bits: the address of the kernel's parameters
-    zero, one,
+    zero,
+    one,
     count
 };
 constexpr std::size_t special_bytes = 256;

@@ -21,14 +21,12 @@ public:
         } else {
             read_value();
         }
-        if (!variable_.initial.empty()) {
-            if (variable_.bytes == 0) variable_.bytes = variable_.initial.size();
-            variable_.initial.resize(variable_.bytes);
-        }
+        if (variable_.bytes == 0) variable_.bytes = variable_.initial.size();
     }
 
 private:
     void read_list() {
+        if (++depth_ > 8) lexer_.fail("initial values nest too deep");
         while (!lexer_.accept('}')) {
             if (lexer_.accept('{')) {
                 read_list();
@@ -37,6 +35,7 @@ private:
             }
             if (!lexer_.accept(',') && !lexer_.peek().is('}')) lexer_.fail("expected ',' or '}'");
         }
+        --depth_;
     }
 
     void read_value() {
@@ -92,6 +91,7 @@ private:
 
     Lexer& lexer_;
     Variable& variable_;
+    int depth_ = 0;
 };
 
 void read_attribute(Lexer& lexer, Variable& variable) {
@@ -169,8 +169,7 @@ std::vector<Variable> parse_parameters(Lexer& lexer) {
     while (!lexer.accept(')')) {
         const std::string_view word = lexer.expect_word("'.param'");
         if (word != ".param" && word != ".reg") lexer.fail("expected '.param'");
-        result.push_back(
-            parse_variable(lexer, word == ".param" ? Space::param : Space::local));
+        result.push_back(parse_variable(lexer, word == ".param" ? Space::param : Space::local));
         if (!lexer.accept(',') && !lexer.peek().is(')')) lexer.fail("expected ',' or ')'");
     }
     return result;

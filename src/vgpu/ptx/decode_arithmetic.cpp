@@ -31,7 +31,8 @@ struct Sources {
 Sources sources(Decoder& decoder, Type type, std::size_t count) {
     Sources result;
     if (decoder.operands() != count + 1)
-        decoder.fail(std::to_string(decoder.operands()) + " operands instead of " + std::to_string(count + 1));
+        decoder.fail(std::to_string(decoder.operands()) + " operands instead of " +
+                     std::to_string(count + 1));
     result.a = decoder.source(1, type);
     if (count > 1) result.b = decoder.source(2, type);
     if (count > 2) result.c = decoder.source(3, type);
@@ -48,7 +49,8 @@ Instruction& emit_with(Decoder& decoder, Handler handler, Slot target, const Sou
 }
 
 std::size_t operand_count(std::string_view name) {
-    if (name == "fma" || name == "mad" || name == "madc" || name == "sad" || name == "mad24") return 3;
+    if (name == "fma" || name == "mad" || name == "madc" || name == "sad" || name == "mad24")
+        return 3;
     if (name == "neg" || name == "abs" || name == "rcp" || name == "sqrt" || name == "rsqrt" ||
         name == "sin" || name == "cos" || name == "ex2" || name == "lg2" || name == "tanh") {
         return 1;
@@ -100,8 +102,8 @@ void decode_arithmetic(Decoder& decoder) {
     if (decoder.has("wide")) return decode_wide(decoder, type);
     if (decoder.has("lo")) name += ".lo";
     if (decoder.has("hi")) name += ".hi";
-    const bool carries = decoder.has("cc") || name.substr(0, 4) == "addc" || name.substr(0, 4) == "subc" ||
-                         name.substr(0, 4) == "madc";
+    const bool carries = decoder.has("cc") || name.substr(0, 4) == "addc" ||
+                         name.substr(0, 4) == "subc" || name.substr(0, 4) == "madc";
     if (carries) return decode_carry(decoder, name, type);
     if (decoder.has("sat")) name += ".sat";
     if (decoder.has("relu")) throw NotSupported{};
@@ -124,7 +126,8 @@ void decode_logic(Decoder& decoder) {
     const Type type = decoder.type(0);
     const std::string_view name = decoder.part(0);
     const std::size_t count = name == "not" || name == "cnot" ? 1 : 2;
-    const Handler handler = type == Type::pred ? predicate_operation(name) : bit_operation(name, type);
+    const Handler handler =
+        type == Type::pred ? predicate_operation(name) : bit_operation(name, type);
     const Sources from = sources(decoder, type, count);
     const Slot to = decoder.target(0, type);
     emit_with(decoder, handler, to, from);
@@ -135,7 +138,12 @@ void decode_shift(Decoder& decoder) {
     const bool left = decoder.part(0) == "shl";
     const Sources from{decoder.source(1, type), decoder.source(2, Type::u32)};
     const Slot to = decoder.target(0, type);
-    emit_with(decoder, bit_operation(left ? "shl" : is_signed(type) ? "shr.s" : "shr.u", type), to, from);
+    emit_with(decoder,
+              bit_operation(left              ? "shl"
+                            : is_signed(type) ? "shr.s"
+                                              : "shr.u",
+                            type),
+              to, from);
 }
 
 void decode_count(Decoder& decoder) {
@@ -151,27 +159,32 @@ void decode_field(Decoder& decoder) {
     const Type type = decoder.type(0);
     const bool insert = decoder.part(0) == "bfi";
     if (insert) {
-        const Sources from{decoder.source(1, type), decoder.source(2, type), decoder.source(3, Type::u32)};
+        const Sources from{decoder.source(1, type), decoder.source(2, type),
+                           decoder.source(3, Type::u32)};
         const Slot* const length = decoder.list({decoder.source(4, Type::u32)});
         const Slot to = decoder.target(0, type);
         emit_with(decoder, bit_operation("bfi", type), to, from).list = length;
         return;
     }
-    const Sources from{decoder.source(1, type), decoder.source(2, Type::u32), decoder.source(3, Type::u32)};
+    const Sources from{decoder.source(1, type), decoder.source(2, Type::u32),
+                       decoder.source(3, Type::u32)};
     const Slot to = decoder.target(0, type);
     emit_with(decoder, bit_operation(is_signed(type) ? "bfe.s" : "bfe.u", type), to, from);
 }
 
 void decode_mask(Decoder& decoder) {
     const std::string_view own = decoder.part(0);
-    const std::string_view name = own == "bmsk" ? "bmsk" : is_signed(decoder.type(0)) ? "szext.s" : "szext.u";
+    const std::string_view name = own == "bmsk"                ? "bmsk"
+                                  : is_signed(decoder.type(0)) ? "szext.s"
+                                                               : "szext.u";
     const Sources from{decoder.source(1, Type::u32), decoder.source(2, Type::u32)};
     const Slot to = decoder.target(0, Type::u32);
     emit_with(decoder, bit_operation(name, Type::u32), to, from).mode = decoder.has("wrap") ? 1 : 0;
 }
 
 void decode_three_words(Decoder& decoder) {
-    const Sources from{decoder.source(1, Type::b32), decoder.source(2, Type::b32), decoder.source(3, Type::b32)};
+    const Sources from{decoder.source(1, Type::b32), decoder.source(2, Type::b32),
+                       decoder.source(3, Type::b32)};
     const Slot to = decoder.target(0, Type::b32);
     const std::string_view name = decoder.part(0);
     if (name == "lop3") {
@@ -214,10 +227,12 @@ void decode_setp(Decoder& decoder) {
     if (pair && mode != 0) throw NotSupported{};
     const Sources from{decoder.source(first, type), decoder.source(first + 1, type)};
     bool negated = false;
-    const Slot other = mode == 0 ? no_slot : decoder.predicate_source(decoder.operand(first + 2), negated);
+    const Slot other =
+        mode == 0 ? no_slot : decoder.predicate_source(decoder.operand(first + 2), negated);
     const Slot to = decoder.target(0, Type::pred);
     const Slot* const second = plain == 4 ? decoder.list({decoder.target(1, Type::pred)}) : nullptr;
-    Instruction& i = emit_with(decoder, compare_operation(decoder.part(1), type, decoder.has("ftz")), to, from);
+    Instruction& i =
+        emit_with(decoder, compare_operation(decoder.part(1), type, decoder.has("ftz")), to, from);
     i.c = other;
     i.mode = mode;
     i.flag = negated;
@@ -226,11 +241,19 @@ void decode_setp(Decoder& decoder) {
 
 std::uint64_t true_bits(Type type) {
     switch (type) {
-        case Type::f32: return 0x3f800000u;
-        case Type::f16: case Type::f16x2: return 0x3c00u;
-        case Type::bf16: case Type::bf16x2: return 0x3f80u;
-        case Type::u16: case Type::s16: return 0xffffu;
-        default: return 0xffffffffu;
+        case Type::f32:
+            return 0x3f800000u;
+        case Type::f16:
+        case Type::f16x2:
+            return 0x3c00u;
+        case Type::bf16:
+        case Type::bf16x2:
+            return 0x3f80u;
+        case Type::u16:
+        case Type::s16:
+            return 0xffffu;
+        default:
+            return 0xffffffffu;
     }
 }
 
@@ -244,7 +267,8 @@ void decode_set(Decoder& decoder) {
     bool negated = false;
     const Slot other = mode == 0 ? no_slot : decoder.predicate_source(decoder.operand(3), negated);
     const Slot to = decoder.target(0, result);
-    Instruction& i = emit_with(decoder, set_operation(decoder.part(1), type, result, decoder.has("ftz")), to, from);
+    Instruction& i = emit_with(
+        decoder, set_operation(decoder.part(1), type, result, decoder.has("ftz")), to, from);
     i.c = other;
     i.mode = mode;
     i.flag = negated;
@@ -252,7 +276,8 @@ void decode_set(Decoder& decoder) {
 }
 
 void decode_testp(Decoder& decoder) {
-    constexpr std::string_view names[] = {"finite", "infinite", "number", "notanumber", "normal", "subnormal"};
+    constexpr std::string_view names[] = {"finite",     "infinite", "number",
+                                          "notanumber", "normal",   "subnormal"};
     const Type type = decoder.type(0);
     const Sources from{decoder.source(1, type)};
     const Slot to = decoder.target(0, Type::pred);
@@ -275,34 +300,37 @@ void decode_selp(Decoder& decoder) {
 
 void decode_slct(Decoder& decoder) {
     const Type type = decoder.type(0), condition = decoder.type(1);
-    const Sources from{decoder.source(1, type), decoder.source(2, type), decoder.source(3, condition)};
+    const Sources from{decoder.source(1, type), decoder.source(2, type),
+                       decoder.source(3, condition)};
     const Slot to = decoder.target(0, type);
     emit_with(decoder, slct_operation(type, condition, decoder.has("ftz")), to, from);
 }
 
 constexpr OpcodeDecoder arithmetic_opcodes[] = {
-    {"add", &decode_arithmetic},   {"sub", &decode_arithmetic},   {"mul", &decode_arithmetic},
-    {"mad", &decode_arithmetic},   {"fma", &decode_arithmetic},   {"div", &decode_arithmetic},
-    {"rem", &decode_arithmetic},   {"min", &decode_arithmetic},   {"max", &decode_arithmetic},
-    {"neg", &decode_arithmetic},   {"abs", &decode_arithmetic},   {"sad", &decode_arithmetic},
-    {"mul24", &decode_arithmetic}, {"mad24", &decode_arithmetic}, {"addc", &decode_arithmetic},
-    {"subc", &decode_arithmetic},  {"madc", &decode_arithmetic},  {"rcp", &decode_arithmetic},
-    {"sqrt", &decode_arithmetic},  {"rsqrt", &decode_arithmetic}, {"sin", &decode_arithmetic},
-    {"cos", &decode_arithmetic},   {"ex2", &decode_arithmetic},   {"lg2", &decode_arithmetic},
-    {"tanh", &decode_arithmetic},  {"copysign", &decode_copysign},
-    {"and", &decode_logic},        {"or", &decode_logic},         {"xor", &decode_logic},
-    {"not", &decode_logic},        {"cnot", &decode_logic},       {"shl", &decode_shift},
-    {"shr", &decode_shift},        {"popc", &decode_count},       {"clz", &decode_count},
-    {"brev", &decode_count},       {"bfind", &decode_count},      {"bfe", &decode_field},
-    {"bfi", &decode_field},        {"bmsk", &decode_mask},        {"szext", &decode_mask},
-    {"lop3", &decode_three_words}, {"shf", &decode_three_words},  {"prmt", &decode_three_words},
-    {"fns", &decode_three_words},  {"dp4a", &decode_three_words}, {"dp2a", &decode_three_words},
-    {"setp", &decode_setp},        {"set", &decode_set},          {"testp", &decode_testp},
-    {"selp", &decode_selp},        {"slct", &decode_slct},
+    {"add", &decode_arithmetic},   {"sub", &decode_arithmetic},    {"mul", &decode_arithmetic},
+    {"mad", &decode_arithmetic},   {"fma", &decode_arithmetic},    {"div", &decode_arithmetic},
+    {"rem", &decode_arithmetic},   {"min", &decode_arithmetic},    {"max", &decode_arithmetic},
+    {"neg", &decode_arithmetic},   {"abs", &decode_arithmetic},    {"sad", &decode_arithmetic},
+    {"mul24", &decode_arithmetic}, {"mad24", &decode_arithmetic},  {"addc", &decode_arithmetic},
+    {"subc", &decode_arithmetic},  {"madc", &decode_arithmetic},   {"rcp", &decode_arithmetic},
+    {"sqrt", &decode_arithmetic},  {"rsqrt", &decode_arithmetic},  {"sin", &decode_arithmetic},
+    {"cos", &decode_arithmetic},   {"ex2", &decode_arithmetic},    {"lg2", &decode_arithmetic},
+    {"tanh", &decode_arithmetic},  {"copysign", &decode_copysign}, {"and", &decode_logic},
+    {"or", &decode_logic},         {"xor", &decode_logic},         {"not", &decode_logic},
+    {"cnot", &decode_logic},       {"shl", &decode_shift},         {"shr", &decode_shift},
+    {"popc", &decode_count},       {"clz", &decode_count},         {"brev", &decode_count},
+    {"bfind", &decode_count},      {"bfe", &decode_field},         {"bfi", &decode_field},
+    {"bmsk", &decode_mask},        {"szext", &decode_mask},        {"lop3", &decode_three_words},
+    {"shf", &decode_three_words},  {"prmt", &decode_three_words},  {"fns", &decode_three_words},
+    {"dp4a", &decode_three_words}, {"dp2a", &decode_three_words},  {"setp", &decode_setp},
+    {"set", &decode_set},          {"testp", &decode_testp},       {"selp", &decode_selp},
+    {"slct", &decode_slct},
 };
 
 }  // namespace
 
-std::span<const OpcodeDecoder> arithmetic_decoders() { return arithmetic_opcodes; }
+std::span<const OpcodeDecoder> arithmetic_decoders() {
+    return arithmetic_opcodes;
+}
 
 }  // namespace vgpu::ptx

@@ -16,7 +16,8 @@ void decode_brx(Decoder& decoder) {
     if (table.kind != Operand::Kind::label || table.index >= decoder.body().tables.size())
         decoder.fail("a table of targets that is not defined");
     const Slot index = decoder.source(0, Type::u32);
-    auto& targets = decoder.code().tables.emplace_back(decoder.body().tables[table.index].statements);
+    auto& targets =
+        decoder.code().tables.emplace_back(decoder.body().tables[table.index].statements);
     Instruction& i = decoder.emit(branch_table_operation());
     i.a = index;
     i.list = targets.data();
@@ -29,7 +30,8 @@ void add_arguments(const Decoder& decoder, const Operand& list, std::vector<std:
     for (const Operand& element : list.elements) {
         if (element.kind != Operand::Kind::local) throw NotSupported{};
         const Variable& variable = decoder.body().variables[element.index];
-        const bool formal = decoder.text().is_entry && element.index < decoder.text().prototype.parameters.size();
+        const bool formal =
+            decoder.text().is_entry && element.index < decoder.text().prototype.parameters.size();
         if (variable.space != Space::param || formal) throw NotSupported{};
         offsets.push_back(decoder.local_offset(element.index));
         sizes.push_back(static_cast<std::uint32_t>(variable.bytes));
@@ -70,19 +72,30 @@ void decode_call(Decoder& decoder) {
     i.call = &stored;
 }
 
-void decode_ret(Decoder& decoder) { decoder.emit(return_operation()); }
-void decode_exit(Decoder& decoder) { decoder.emit(exit_operation()); }
-void decode_trap(Decoder& decoder) { decoder.emit(trap_operation()); }
-void decode_no_operation(Decoder& decoder) { decoder.emit(nothing_operation()); }
+void decode_ret(Decoder& decoder) {
+    decoder.emit(return_operation());
+}
+void decode_exit(Decoder& decoder) {
+    decoder.emit(exit_operation());
+}
+void decode_trap(Decoder& decoder) {
+    decoder.emit(trap_operation());
+}
+void decode_no_operation(Decoder& decoder) {
+    decoder.emit(nothing_operation());
+}
 
 constexpr OpcodeDecoder control_opcodes[] = {
-    {"bra", &decode_bra},   {"brx", &decode_brx},   {"call", &decode_call},
-    {"ret", &decode_ret},   {"exit", &decode_exit}, {"trap", &decode_trap},
+    {"bra", &decode_bra},    {"brx", &decode_brx},
+    {"call", &decode_call},  {"ret", &decode_ret},
+    {"exit", &decode_exit},  {"trap", &decode_trap},
     {"brkpt", &decode_trap}, {"pmevent", &decode_no_operation},
 };
 
 }  // namespace
 
-std::span<const OpcodeDecoder> control_decoders() { return control_opcodes; }
+std::span<const OpcodeDecoder> control_decoders() {
+    return control_opcodes;
+}
 
 }  // namespace vgpu::ptx

@@ -57,6 +57,7 @@ Registers registers(Decoder& decoder, const Operand& operand, Type type, bool ta
         } else if (part.kind == Operand::Kind::reg) {
             slots.push_back(decoder.source(part, wide));
         } else {
+            if (is_float(type) && bytes_of(type) != result.bytes) throw NotSupported{};
             slots.push_back(decoder.source(part, is_float(type) ? type : wide));
         }
     }
@@ -64,7 +65,8 @@ Registers registers(Decoder& decoder, const Operand& operand, Type type, bool ta
     return result;
 }
 
-void describe(Instruction& i, const Registers& from, const Decoder::Address& address, const Decoder& decoder) {
+void describe(Instruction& i, const Registers& from, const Decoder::Address& address,
+              const Decoder& decoder) {
     i.list = from.list;
     i.count = from.count;
     i.register_bytes = from.bytes;
@@ -106,7 +108,8 @@ void decode_st(Decoder& decoder) {
 
 std::string_view atomic_name(const Decoder& decoder) {
     for (const std::string_view part : decoder.parts()) {
-        for (const std::string_view name : {"add", "min", "max", "and", "or", "xor", "exch", "inc", "dec", "cas"}) {
+        for (const std::string_view name :
+             {"add", "min", "max", "and", "or", "xor", "exch", "inc", "dec", "cas"}) {
             if (part == name) return name;
         }
     }
@@ -157,8 +160,12 @@ void decode_isspacep(Decoder& decoder) {
     i.a = from;
 }
 
-void decode_fence(Decoder& decoder) { decoder.emit(fence_operation()); }
-void decode_nothing(Decoder& decoder) { decoder.emit(nothing_operation()); }
+void decode_fence(Decoder& decoder) {
+    decoder.emit(fence_operation());
+}
+void decode_nothing(Decoder& decoder) {
+    decoder.emit(nothing_operation());
+}
 
 /// A cache policy is a number that nobody looks at.
 void decode_createpolicy(Decoder& decoder) {
@@ -171,12 +178,14 @@ void decode_createpolicy(Decoder& decoder) {
 
 /// cp.async of a thread; its groups are complete at once.
 void decode_cp(Decoder& decoder) {
-    if (decoder.part(1) != "async" || decoder.has("bulk") || decoder.has("mbarrier")) throw NotSupported{};
+    if (decoder.part(1) != "async" || decoder.has("bulk") || decoder.has("mbarrier"))
+        throw NotSupported{};
     if (decoder.has("commit_group") || decoder.has("wait_group") || decoder.has("wait_all"))
         return decode_nothing(decoder);
     const Decoder::Address to = decoder.address(decoder.operand(0), Space::shared);
     const Decoder::Address from = decoder.address(decoder.operand(1), Space::global);
-    const Handler handler = require(copy_async_operation(static_cast<unsigned>(decoder.immediate(2))));
+    const Handler handler =
+        require(copy_async_operation(static_cast<unsigned>(decoder.immediate(2))));
     const bool partial = decoder.operands() > 3 && !decoder.has("L2::cache_hint");
     if (partial && decoder.operand(3).kind == Operand::Kind::reg) {
         const auto& own = decoder.body().registers[decoder.operand(3).index];
@@ -194,16 +203,29 @@ void decode_cp(Decoder& decoder) {
 }
 
 constexpr OpcodeDecoder memory_opcodes[] = {
-    {"ld", &decode_ld},          {"ldu", &decode_ld},           {"st", &decode_st},
-    {"atom", &decode_atom},      {"red", &decode_atom},         {"cvta", &decode_cvta},
-    {"isspacep", &decode_isspacep}, {"fence", &decode_fence},   {"membar", &decode_fence},
-    {"prefetch", &decode_nothing}, {"prefetchu", &decode_nothing}, {"discard", &decode_nothing},
-    {"applypriority", &decode_nothing}, {"createpolicy", &decode_createpolicy}, {"cp", &decode_cp},
-    {"griddepcontrol", &decode_nothing}, {"setmaxnreg", &decode_nothing},
+    {"ld", &decode_ld},
+    {"ldu", &decode_ld},
+    {"st", &decode_st},
+    {"atom", &decode_atom},
+    {"red", &decode_atom},
+    {"cvta", &decode_cvta},
+    {"isspacep", &decode_isspacep},
+    {"fence", &decode_fence},
+    {"membar", &decode_fence},
+    {"prefetch", &decode_nothing},
+    {"prefetchu", &decode_nothing},
+    {"discard", &decode_nothing},
+    {"applypriority", &decode_nothing},
+    {"createpolicy", &decode_createpolicy},
+    {"cp", &decode_cp},
+    {"griddepcontrol", &decode_nothing},
+    {"setmaxnreg", &decode_nothing},
 };
 
 }  // namespace
 
-std::span<const OpcodeDecoder> memory_decoders() { return memory_opcodes; }
+std::span<const OpcodeDecoder> memory_decoders() {
+    return memory_opcodes;
+}
 
 }  // namespace vgpu::ptx

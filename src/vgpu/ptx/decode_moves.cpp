@@ -5,7 +5,8 @@ namespace vgpu::ptx {
 namespace {
 
 bool is_pair(Type type) {
-    return type == Type::f16x2 || type == Type::bf16x2 || type == Type::e4m3x2 || type == Type::e5m2x2;
+    return type == Type::f16x2 || type == Type::bf16x2 || type == Type::e4m3x2 ||
+           type == Type::e5m2x2;
 }
 
 Type part_type(unsigned bytes) {
@@ -18,7 +19,8 @@ void decode_pack(Decoder& decoder, Type type) {
     const auto count = static_cast<unsigned>(parts.size());
     const Handler handler = require(pack_operation(count, bytes_of(type)));
     std::vector<Slot> slots;
-    for (const Operand& part : parts) slots.push_back(decoder.source(part, part_type(bytes_of(type) / count)));
+    for (const Operand& part : parts)
+        slots.push_back(decoder.source(part, part_type(bytes_of(type) / count)));
     const Slot to = decoder.target(0, type);
     const Slot* const list = decoder.list(slots);
     Instruction& i = decoder.emit(handler);
@@ -49,7 +51,8 @@ void decode_mov(Decoder& decoder) {
     if (decoder.operand(0).kind == Operand::Kind::vector) return decode_unpack(decoder, type);
     const Slot from = decoder.source(1, type);
     const Slot to = decoder.target(0, type);
-    Instruction& i = decoder.emit(type == Type::pred ? predicate_operation("mov") : move_operation(bytes_of(type)));
+    Instruction& i = decoder.emit(type == Type::pred ? predicate_operation("mov")
+                                                     : move_operation(bytes_of(type)));
     i.d = to;
     i.a = from;
 }
@@ -57,7 +60,8 @@ void decode_mov(Decoder& decoder) {
 ConvertModes convert_modes(const Decoder& decoder) {
     ConvertModes modes;
     modes.rounding = decoder.rounding();
-    modes.to_integral = decoder.has("rni") || decoder.has("rzi") || decoder.has("rmi") || decoder.has("rpi");
+    modes.to_integral =
+        decoder.has("rni") || decoder.has("rzi") || decoder.has("rmi") || decoder.has("rpi");
     modes.saturate = decoder.has("sat");
     modes.satfinite = decoder.has("satfinite");
     modes.ftz = decoder.has("ftz");
@@ -66,8 +70,10 @@ ConvertModes convert_modes(const Decoder& decoder) {
 }
 
 std::uint64_t packed(const ConvertModes& modes) {
-    return static_cast<std::uint64_t>(modes.rounding) | static_cast<std::uint64_t>(modes.to_integral) << 3 |
-           static_cast<std::uint64_t>(modes.saturate) << 4 | static_cast<std::uint64_t>(modes.satfinite) << 5 |
+    return static_cast<std::uint64_t>(modes.rounding) |
+           static_cast<std::uint64_t>(modes.to_integral) << 3 |
+           static_cast<std::uint64_t>(modes.saturate) << 4 |
+           static_cast<std::uint64_t>(modes.satfinite) << 5 |
            static_cast<std::uint64_t>(modes.ftz) << 6 | static_cast<std::uint64_t>(modes.relu) << 7;
 }
 
@@ -108,6 +114,8 @@ constexpr OpcodeDecoder move_opcodes[] = {{"mov", &decode_mov}, {"cvt", &decode_
 
 }  // namespace
 
-std::span<const OpcodeDecoder> move_decoders() { return move_opcodes; }
+std::span<const OpcodeDecoder> move_decoders() {
+    return move_opcodes;
+}
 
 }  // namespace vgpu::ptx

@@ -19,7 +19,8 @@ void decode_barrier(Decoder& decoder) {
     const std::size_t rest = decoder.operands() - next - (reduction ? 1 : 0);
     const Slot threads = rest > 0 ? decoder.source(next++, Type::u32) : no_slot;
     bool negated = false;
-    const Slot value = reduction ? decoder.predicate_source(decoder.operand(next), negated) : no_slot;
+    const Slot value =
+        reduction ? decoder.predicate_source(decoder.operand(next), negated) : no_slot;
     const bool count = decoder.has("popc");
     const Slot result = !reduction ? no_slot : decoder.target(0, count ? Type::u32 : Type::pred);
     Instruction& i = decoder.emit(barrier_operation());
@@ -45,7 +46,8 @@ Results results(Decoder& decoder, std::size_t without_predicate) {
     Results result;
     const bool both = decoder.operands() > without_predicate;
     if (decoder.operand(0).kind != Operand::Kind::sink) result.value = decoder.target(0, Type::b32);
-    if (both && decoder.operand(1).kind != Operand::Kind::sink) result.predicate = decoder.target(1, Type::pred);
+    if (both && decoder.operand(1).kind != Operand::Kind::sink)
+        result.predicate = decoder.target(1, Type::pred);
     result.next = both ? 2 : 1;
     return result;
 }
@@ -105,7 +107,8 @@ void decode_redux(Decoder& decoder) {
 }
 
 void decode_elect(Decoder& decoder) {
-    const Slot value = decoder.operand(0).kind == Operand::Kind::sink ? no_slot : decoder.target(0, Type::b32);
+    const Slot value =
+        decoder.operand(0).kind == Operand::Kind::sink ? no_slot : decoder.target(0, Type::b32);
     const Slot* const list = decoder.list({decoder.target(1, Type::pred)});
     const Slot members = decoder.source(2, Type::b32);
     Instruction& i = decoder.emit(elect_operation());
@@ -119,17 +122,20 @@ void decode_activemask(Decoder& decoder) {
     decoder.emit(activemask_operation()).d = to;
 }
 
-void decode_nanosleep(Decoder& decoder) { decoder.emit(nanosleep_operation()); }
+void decode_nanosleep(Decoder& decoder) {
+    decoder.emit(nanosleep_operation());
+}
 
 constexpr OpcodeDecoder thread_opcodes[] = {
-    {"bar", &decode_barrier},   {"barrier", &decode_barrier}, {"shfl", &decode_shfl},
-    {"vote", &decode_vote},     {"match", &decode_match},     {"redux", &decode_redux},
-    {"elect", &decode_elect},   {"activemask", &decode_activemask},
-    {"nanosleep", &decode_nanosleep},
+    {"bar", &decode_barrier}, {"barrier", &decode_barrier},       {"shfl", &decode_shfl},
+    {"vote", &decode_vote},   {"match", &decode_match},           {"redux", &decode_redux},
+    {"elect", &decode_elect}, {"activemask", &decode_activemask}, {"nanosleep", &decode_nanosleep},
 };
 
 }  // namespace
 
-std::span<const OpcodeDecoder> thread_decoders() { return thread_opcodes; }
+std::span<const OpcodeDecoder> thread_decoders() {
+    return thread_opcodes;
+}
 
 }  // namespace vgpu::ptx

@@ -39,28 +39,48 @@ struct NamedSpecial {
 };
 
 constexpr NamedSpecial special_table[] = {
-    {"%tid.x", Special::tid_x, 4},       {"%tid.y", Special::tid_y, 4},
-    {"%tid.z", Special::tid_z, 4},       {"%ntid.x", Special::ntid_x, 4},
-    {"%ntid.y", Special::ntid_y, 4},     {"%ntid.z", Special::ntid_z, 4},
-    {"%ctaid.x", Special::ctaid_x, 4},   {"%ctaid.y", Special::ctaid_y, 4},
-    {"%ctaid.z", Special::ctaid_z, 4},   {"%nctaid.x", Special::nctaid_x, 4},
-    {"%nctaid.y", Special::nctaid_y, 4}, {"%nctaid.z", Special::nctaid_z, 4},
-    {"%laneid", Special::laneid, 4},     {"%warpid", Special::warpid, 4},
-    {"%nwarpid", Special::nwarpid, 4},   {"%lanemask_eq", Special::lanemask_eq, 4},
-    {"%lanemask_le", Special::lanemask_le, 4}, {"%lanemask_lt", Special::lanemask_lt, 4},
-    {"%lanemask_ge", Special::lanemask_ge, 4}, {"%lanemask_gt", Special::lanemask_gt, 4},
-    {"%smid", Special::smid, 4},         {"%nsmid", Special::nsmid, 4},
-    {"%gridid", Special::gridid, 8},     {"%dynamic_smem_size", Special::dynamic_smem_size, 4},
+    {"%tid.x", Special::tid_x, 4},
+    {"%tid.y", Special::tid_y, 4},
+    {"%tid.z", Special::tid_z, 4},
+    {"%ntid.x", Special::ntid_x, 4},
+    {"%ntid.y", Special::ntid_y, 4},
+    {"%ntid.z", Special::ntid_z, 4},
+    {"%ctaid.x", Special::ctaid_x, 4},
+    {"%ctaid.y", Special::ctaid_y, 4},
+    {"%ctaid.z", Special::ctaid_z, 4},
+    {"%nctaid.x", Special::nctaid_x, 4},
+    {"%nctaid.y", Special::nctaid_y, 4},
+    {"%nctaid.z", Special::nctaid_z, 4},
+    {"%laneid", Special::laneid, 4},
+    {"%warpid", Special::warpid, 4},
+    {"%nwarpid", Special::nwarpid, 4},
+    {"%lanemask_eq", Special::lanemask_eq, 4},
+    {"%lanemask_le", Special::lanemask_le, 4},
+    {"%lanemask_lt", Special::lanemask_lt, 4},
+    {"%lanemask_ge", Special::lanemask_ge, 4},
+    {"%lanemask_gt", Special::lanemask_gt, 4},
+    {"%smid", Special::smid, 4},
+    {"%nsmid", Special::nsmid, 4},
+    {"%gridid", Special::gridid, 8},
+    {"%dynamic_smem_size", Special::dynamic_smem_size, 4},
     {"%total_smem_size", Special::total_smem_size, 4},
-    {"%envreg1", Special::envreg1, 4},   {"%envreg2", Special::envreg2, 4},
+    {"%envreg1", Special::envreg1, 4},
+    {"%envreg2", Special::envreg2, 4},
     // Clusters of one block.
-    {"%cluster_ctaid.x", Special::zero, 4}, {"%cluster_ctaid.y", Special::zero, 4},
-    {"%cluster_ctaid.z", Special::zero, 4}, {"%cluster_nctaid.x", Special::one, 4},
-    {"%cluster_nctaid.y", Special::one, 4}, {"%cluster_nctaid.z", Special::one, 4},
-    {"%cluster_ctarank", Special::zero, 4}, {"%cluster_nctarank", Special::one, 4},
-    {"%clusterid.x", Special::ctaid_x, 4},  {"%clusterid.y", Special::ctaid_y, 4},
-    {"%clusterid.z", Special::ctaid_z, 4},  {"%nclusterid.x", Special::nctaid_x, 4},
-    {"%nclusterid.y", Special::nctaid_y, 4}, {"%nclusterid.z", Special::nctaid_z, 4},
+    {"%cluster_ctaid.x", Special::zero, 4},
+    {"%cluster_ctaid.y", Special::zero, 4},
+    {"%cluster_ctaid.z", Special::zero, 4},
+    {"%cluster_nctaid.x", Special::one, 4},
+    {"%cluster_nctaid.y", Special::one, 4},
+    {"%cluster_nctaid.z", Special::one, 4},
+    {"%cluster_ctarank", Special::zero, 4},
+    {"%cluster_nctarank", Special::one, 4},
+    {"%clusterid.x", Special::ctaid_x, 4},
+    {"%clusterid.y", Special::ctaid_y, 4},
+    {"%clusterid.z", Special::ctaid_z, 4},
+    {"%nclusterid.x", Special::nctaid_x, 4},
+    {"%nclusterid.y", Special::nctaid_y, 4},
+    {"%nclusterid.z", Special::nctaid_z, 4},
 };
 
 }  // namespace
@@ -91,8 +111,10 @@ std::unique_ptr<Code> Decoder::run() {
 }
 
 void Decoder::fail(const std::string& what) const {
-    const std::string line = statement_ == nullptr ? "" : "PTX line " + std::to_string(statement_->line) + ": ";
-    const std::string opcode = statement_ == nullptr ? "" : " in '" + std::string(statement_->opcode) + "'";
+    const std::string line =
+        statement_ == nullptr ? "" : "PTX line " + std::to_string(statement_->line) + ": ";
+    const std::string opcode =
+        statement_ == nullptr ? "" : " in '" + std::string(statement_->opcode) + "'";
     throw Error(text_.name + ": " + line + what + opcode);
 }
 
@@ -248,7 +270,9 @@ Slot Decoder::constant(std::uint64_t bits, unsigned bytes) {
 
 Slot Decoder::special(std::string_view name, Type type) {
     if (const Handler clock = clock_operation(name)) {
-        const Slot slot = temporary(name == "%clock64" || name == "%globaltimer" ? 8 : 4);
+        const unsigned bytes = name == "%clock64" || name == "%globaltimer" ? 8 : 4;
+        if (bytes_of(type) != bytes) throw NotSupported{};
+        const Slot slot = temporary(bytes);
         emit(clock).d = slot;
         return slot;
     }
@@ -342,17 +366,21 @@ Slot Decoder::source(const Operand& operand, Type type) {
         }
         case Operand::Kind::integer:
             if (type == Type::pred) return constant(operand.value != 0 ? all_lanes : 0, 0);
-            return constant(bytes >= 8 ? operand.value : operand.value & ((std::uint64_t{1} << 8 * bytes) - 1),
-                            std::max(bytes, 2u));
+            return constant(
+                bytes >= 8 ? operand.value : operand.value & ((std::uint64_t{1} << 8 * bytes) - 1),
+                std::max(bytes, 2u));
         case Operand::Kind::real32:
-            if (type == Type::f64)
-                return constant(std::bit_cast<std::uint64_t>(static_cast<double>(
-                                    std::bit_cast<float>(static_cast<std::uint32_t>(operand.value)))), 8);
+            if (bytes == 8)
+                return constant(
+                    std::bit_cast<std::uint64_t>(static_cast<double>(
+                        std::bit_cast<float>(static_cast<std::uint32_t>(operand.value)))),
+                    8);
             return constant(operand.value, std::max(bytes, 4u));
         case Operand::Kind::real64:
             if (bytes == 4)
-                return constant(std::bit_cast<std::uint32_t>(static_cast<float>(
-                                    std::bit_cast<double>(operand.value))), 4);
+                return constant(std::bit_cast<std::uint32_t>(
+                                    static_cast<float>(std::bit_cast<double>(operand.value))),
+                                4);
             return constant(operand.value, 8);
         case Operand::Kind::special:
             return special(operand.name, type);
@@ -449,7 +477,8 @@ Instruction& Decoder::emit(Handler handler) {
     instruction.run = handler;
     code_->instructions.push_back(instruction);
     LineInfo line;
-    if (statement_ != nullptr) line = {statement_->line, statement_->source_file, statement_->source_line};
+    if (statement_ != nullptr)
+        line = {statement_->line, statement_->source_file, statement_->source_line};
     code_->lines.push_back(line);
     return code_->instructions.back();
 }

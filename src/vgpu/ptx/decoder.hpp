@@ -24,11 +24,15 @@ public:
     // ---- the statement
     const Statement& statement() const { return *statement_; }
     /// A part of the opcode between its points, from 0; empty if there are not so many.
-    std::string_view part(std::size_t index) const { return index < parts_.size() ? parts_[index] : ""; }
+    std::string_view part(std::size_t index) const {
+        return index < parts_.size() ? parts_[index] : "";
+    }
     bool has(std::string_view modifier) const;
     const std::vector<std::string_view>& parts() const { return parts_; }
     /// The n-th part that is a type; none if there are not so many.
-    Type type(std::size_t index = 0) const { return index < types_.size() ? types_[index] : Type::none; }
+    Type type(std::size_t index = 0) const {
+        return index < types_.size() ? types_[index] : Type::none;
+    }
     std::size_t operands() const { return statement_->operands.size(); }
     const Operand& operand(std::size_t index) const;
     Rounding rounding() const;

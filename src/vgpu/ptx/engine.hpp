@@ -45,7 +45,8 @@ enum class FaultKind {
     misaligned_address,   ///< cudaErrorMisalignedAddress
     assertion,            ///< cudaErrorAssert
     trap,                 ///< cudaErrorLaunchFailure (trap, brkpt)
-    illegal_instruction,  ///< cudaErrorIllegalInstruction (a wrong function pointer, a wrong operand)
+    illegal_instruction,  ///< cudaErrorIllegalInstruction (a wrong function pointer, a wrong
+                          ///< operand)
     stack_overflow,       ///< cudaErrorLaunchFailure: calls nest too deep for the local memory
     deadlock,             ///< no warp of the block can ever go on
     race,                 ///< found by a check
@@ -88,8 +89,8 @@ public:
     virtual bool resolve(int device, std::uintptr_t address, MemoryRange& range) = 0;
     /// Grows whenever an answer of resolve() may have changed (free, peer access taken away).
     virtual const std::atomic<std::uint64_t>& changes() const = 0;
-    /// Why resolve() said no, or the access crosses the end, in words: "freed", "out of bounds: ...",
-    /// "peer access to device 1 is not enabled".
+    /// Why resolve() said no, or the access crosses the end, in words: "freed", "out of bounds:
+    /// ...", "peer access to device 1 is not enabled".
     virtual std::string explain(int device, std::uintptr_t address, std::size_t bytes) = 0;
 };
 
@@ -100,7 +101,8 @@ public:
     virtual ~Hooks() = default;
     /// Every warp of the block waits for something outside it: let other blocks run.
     virtual void yield() = 0;
-    /// The block has written a strong store, an atomic or a fence: a random schedule may suspend it.
+    /// The block has written a strong store, an atomic or a fence: a random schedule may suspend
+    /// it.
     virtual void preemption_point() {}
     /// The same clock for all devices, nanoseconds (%globaltimer).
     virtual std::uint64_t global_timer_ns() = 0;
@@ -128,10 +130,11 @@ struct KernelInfo {
 struct VariableInfo {
     std::string name;
     std::size_t bytes = 0, alignment = 1;
-    bool constant = false;               ///< .const, otherwise .global
-    bool visible = true;                 ///< can be found by name from outside
-    std::vector<std::byte> initial;      ///< empty: zeros. Addresses in it are filled in by place()
-    bool managed = false;                ///< .attribute(.managed)
+    bool constant = false;  ///< .const, otherwise .global
+    bool visible = true;    ///< can be found by name from outside
+    /// The first bytes; zeros follow. Addresses in it are filled in by place().
+    std::vector<std::byte> initial;
+    bool managed = false;  ///< .attribute(.managed)
 };
 
 class Module;
@@ -146,8 +149,8 @@ public:
 
 /// How accesses are checked beyond "exists and aligned", which always is.
 struct Checks {
-    bool shared_races = false;    ///< shared memory: races, missing barriers
-    bool uninitialised = false;   ///< shared and local memory read before written
+    bool shared_races = false;   ///< shared memory: races, missing barriers
+    bool uninitialised = false;  ///< shared and local memory read before written
 };
 
 /// Everything about one block of one launch. Pointers must live until run_block() returns.
@@ -160,7 +163,7 @@ struct BlockContext {
     const Image* image = nullptr;  ///< of the kernel's module on `device`
     DeviceMemory* memory = nullptr;
     Hooks* hooks = nullptr;
-    std::uint64_t seed = 0;             ///< not 0: warps interleave at random, depending on this
+    std::uint64_t seed = 0;  ///< not 0: warps interleave at random, depending on this
     std::uint64_t clock_rate_khz = 1'000'000;  ///< %clock64 per millisecond of the global timer
     unsigned multiprocessor = 0, multiprocessors = 1;  ///< %smid, %nsmid
     std::uint64_t grid_id = 0;

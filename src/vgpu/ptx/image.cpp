@@ -10,8 +10,12 @@ namespace {
 
 class DeviceImage final : public PlacedImage {
 public:
-    DeviceImage(std::shared_ptr<const Module> owner, const LinkedModule& module, int device, DeviceMemory& memory)
-        : owner_(std::move(owner)), module_(module), device_(device), memory_(memory),
+    DeviceImage(std::shared_ptr<const Module> owner, const LinkedModule& module, int device,
+                DeviceMemory& memory)
+        : owner_(std::move(owner)),
+          module_(module),
+          device_(device),
+          memory_(memory),
           storage_(std::make_unique<std::byte[]>(module.variable_count() * special_bytes + 64)) {
         lanes_ = storage_.get() + (0 - reinterpret_cast<std::uintptr_t>(storage_.get())) % 64;
         const auto count = static_cast<std::uint32_t>(module.variable_count());
@@ -38,8 +42,9 @@ public:
 private:
     void allocate(std::uint32_t index) {
         const Variable& variable = module_.variable(index);
-        void* const memory = memory_.allocate(device_, std::max<std::size_t>(variable.bytes, 1),
-                                              std::max<std::size_t>(variable.alignment, 16), variable.name);
+        void* const memory =
+            memory_.allocate(device_, std::max<std::size_t>(variable.bytes, 1),
+                             std::max<std::size_t>(variable.alignment, 16), variable.name);
         addresses_.push_back(memory);
         auto* const lanes = reinterpret_cast<std::uint64_t*>(lanes_ + index * special_bytes);
         std::fill_n(lanes, warp_lanes, reinterpret_cast<std::uint64_t>(memory));
@@ -50,10 +55,11 @@ private:
         auto* const memory = static_cast<std::byte*>(addresses_[index]);
         std::copy(variable.initial.begin(), variable.initial.end(), memory);
         for (const Relocation& relocation : variable.relocations) {
-            const std::uint64_t value =
-                value_of(module_.variable_text(index), relocation) + static_cast<std::uint64_t>(relocation.offset);
+            const std::uint64_t value = value_of(module_.variable_text(index), relocation) +
+                                        static_cast<std::uint64_t>(relocation.offset);
             if (relocation.at + relocation.bytes <= variable.bytes)
-                std::memcpy(memory + relocation.at, &value, std::min<std::size_t>(relocation.bytes, 8));
+                std::memcpy(memory + relocation.at, &value,
+                            std::min<std::size_t>(relocation.bytes, 8));
         }
     }
 

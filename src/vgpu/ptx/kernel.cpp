@@ -8,6 +8,9 @@
 namespace vgpu::ptx {
 namespace {
 
+/// More than any GPU has.
+constexpr std::size_t most_shared_bytes = std::size_t{1} << 20;
+
 struct CountAtEnd {
     Counters& counters;
     const BlockRun& block;
@@ -35,9 +38,14 @@ void LoadedKernel::read_info() const {
     info_.parameters = layout_of(text.prototype.parameters);
     if (!info_.parameters.empty())
         info_.parameter_bytes = info_.parameters.back().offset + info_.parameters.back().bytes;
+    if (code.shared_end > most_shared_bytes)
+        throw Error(text.name + " has " + std::to_string(code.shared_end) +
+                    " bytes of shared memory");
     info_.static_shared_bytes = code.shared_end;
     info_.local_bytes = code.local_bytes;
-    const auto limit = [](const Dim3& extents) { return static_cast<unsigned>(std::min<std::uint64_t>(extents.count(), 1024)); };
+    const auto limit = [](const Dim3& extents) {
+        return static_cast<unsigned>(std::min<std::uint64_t>(extents.count(), 1024));
+    };
     if (text.max_threads.x != 0) info_.max_threads = limit(text.max_threads);
     if (text.required_threads.x != 0) info_.max_threads = limit(text.required_threads);
     info_.required_threads = text.required_threads;
@@ -59,8 +67,9 @@ void LoadedKernel::prepare() const {
     if (!unsupported.empty()) {
         std::string list;
         for (const std::string& name : unsupported) list += (list.empty() ? "" : ", ") + name;
-        throw Unsupported("the kernel " + info_.name + " uses what the PTX engine does not execute: " + list,
-                          unsupported);
+        throw Unsupported(
+            "the kernel " + info_.name + " uses what the PTX engine does not execute: " + list,
+            unsupported);
     }
     code_.store(function_.code.get(), std::memory_order_release);
 }

@@ -11,7 +11,8 @@ namespace vgpu::ptx {
 
 class LoadedKernel final : public Kernel {
 public:
-    LoadedKernel(const LinkedModule& module, Function& function) : module_(module), function_(function) {}
+    LoadedKernel(const LinkedModule& module, Function& function)
+        : module_(module), function_(function) {}
 
     const KernelInfo& info() const override;
     void run_block(const BlockContext& context) const override;

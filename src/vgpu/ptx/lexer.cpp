@@ -7,10 +7,18 @@
 namespace vgpu::ptx {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool begins_word(char c) { return is_letter(c) || c == '_' || c == '$' || c == '%' || c == '.'; }
-bool continues_word(char c) { return begins_word(c) || is_digit(c); }
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool begins_word(char c) {
+    return is_letter(c) || c == '_' || c == '$' || c == '%' || c == '.';
+}
+bool continues_word(char c) {
+    return begins_word(c) || is_digit(c);
+}
 
 int digit_value(char c) {
     if (is_digit(c)) return c - '0';

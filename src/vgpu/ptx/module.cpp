@@ -22,7 +22,8 @@ void add_once(std::vector<std::string>& names, const std::vector<std::string>& m
 }
 
 [[noreturn]] void refuse(const std::string& where, const std::vector<std::string>& instructions) {
-    throw Unsupported(where + " uses what the PTX engine does not execute: " + listed(instructions), instructions);
+    throw Unsupported(where + " uses what the PTX engine does not execute: " + listed(instructions),
+                      instructions);
 }
 
 }  // namespace
@@ -39,7 +40,8 @@ std::vector<Parameter> layout_of(const std::vector<Variable>& parameters) {
     return result;
 }
 
-std::shared_ptr<Module> Module::load(std::span<const std::string_view> texts, const Options& options) {
+std::shared_ptr<Module> Module::load(std::span<const std::string_view> texts,
+                                     const Options& options) {
     return std::make_shared<LinkedModule>(texts, options);
 }
 
@@ -71,7 +73,8 @@ void LinkedModule::link(std::size_t text) {
 void LinkedModule::link_variable(std::size_t text, const Variable& variable) {
     Symbol symbol;
     if (variable.space == Space::shared) {
-        symbol.kind = variable.is_extern && variable.bytes == 0 ? Symbol::Kind::dynamic_shared : Symbol::Kind::shared;
+        symbol.kind = variable.is_extern && variable.bytes == 0 ? Symbol::Kind::dynamic_shared
+                                                                : Symbol::Kind::shared;
         if (variable.is_extern && variable.bytes != 0) return;  // another text defines it
         if (symbol.kind == Symbol::Kind::shared) {
             if (variable.is_weak && names_.contains(variable.name)) return;
@@ -88,11 +91,13 @@ void LinkedModule::link_variable(std::size_t text, const Variable& variable) {
         symbol.index = static_cast<std::uint32_t>(variables_.size());
         variables_.push_back(variable);
         variable_texts_.push_back(text);
-        infos_.push_back({variable.name, variable.bytes, variable.alignment, variable.space == Space::constant,
-                          variable.is_visible, variable.initial, variable.managed});
+        infos_.push_back({variable.name, variable.bytes, variable.alignment,
+                          variable.space == Space::constant, variable.is_visible, variable.initial,
+                          variable.managed});
     }
     local_names_[text][variable.name] = symbol;
-    if (variable.is_visible || symbol.kind == Symbol::Kind::dynamic_shared) names_.emplace(variable.name, symbol);
+    if (variable.is_visible || symbol.kind == Symbol::Kind::dynamic_shared)
+        names_.emplace(variable.name, symbol);
 }
 
 void LinkedModule::link_function(std::size_t text, FunctionText& function) {
@@ -107,7 +112,8 @@ void LinkedModule::link_function(std::size_t text, FunctionText& function) {
         names_[function.name] = {Symbol::Kind::function, functions_.back()->index, 0};
         return;
     }
-    if (function.is_weak && (names_.contains(function.name) || kernels_.contains(function.name))) return;
+    if (function.is_weak && (names_.contains(function.name) || kernels_.contains(function.name)))
+        return;
     functions_.push_back(std::make_unique<Function>());
     Function& made = *functions_.back();
     made.text = &function;
@@ -115,14 +121,17 @@ void LinkedModule::link_function(std::size_t text, FunctionText& function) {
     const Symbol symbol{Symbol::Kind::function, made.index, 0};
     local_names_[text][function.name] = symbol;
     names_.emplace(function.name, symbol);
-    if (function.is_entry) kernels_.emplace(function.name, std::make_unique<LoadedKernel>(*this, made));
+    if (function.is_entry)
+        kernels_.emplace(function.name, std::make_unique<LoadedKernel>(*this, made));
 }
 
 /// Shared variables of functions lie at the same place for all kernels.
 void LinkedModule::place_common_shared() {
     for (const auto& function : functions_) {
         const FunctionText& text = *function->text;
-        if (text.is_entry || !text.has_body || text.body.find(".shared .") == std::string_view::npos) continue;
+        if (text.is_entry || !text.has_body ||
+            text.body.find(".shared .") == std::string_view::npos)
+            continue;
         const Body body = parse_body(text);
         for (std::size_t i = 0; i < body.variables.size(); ++i) {
             const Variable& variable = body.variables[i];

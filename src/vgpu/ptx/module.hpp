@@ -19,8 +19,8 @@ namespace vgpu::ptx {
 struct Symbol {
     enum class Kind : std::uint8_t { none, variable, shared, dynamic_shared, function };
     Kind kind = Kind::none;
-    std::uint32_t index = 0;   ///< of a variable or function
-    std::size_t offset = 0;    ///< of a shared variable
+    std::uint32_t index = 0;  ///< of a variable or function
+    std::size_t offset = 0;   ///< of a shared variable
 };
 
 class LoadedKernel;

@@ -65,8 +65,8 @@ Handler prefetch_operation();
 Handler copy_async_operation(unsigned bytes);
 
 // ---- control
-Handler branch_operation();          ///< value: target
-Handler branch_table_operation();    ///< a: index; call-free; list holds the targets
+Handler branch_operation();        ///< value: target
+Handler branch_table_operation();  ///< a: index; call-free; list holds the targets
 Handler call_operation();
 Handler return_operation();
 Handler exit_operation();

@@ -17,11 +17,26 @@ void bits_binary(Warp& warp, const Instruction& i, F f) {
     each_lane<T>(warp, i.d, [=](unsigned lane) { return static_cast<T>(f(a[lane], b[lane])); });
 }
 
-template <class T> void bit_and(Warp& w, const Instruction& i) { bits_binary<T>(w, i, [](T a, T b) { return a & b; }); }
-template <class T> void bit_or(Warp& w, const Instruction& i) { bits_binary<T>(w, i, [](T a, T b) { return a | b; }); }
-template <class T> void bit_xor(Warp& w, const Instruction& i) { bits_binary<T>(w, i, [](T a, T b) { return a ^ b; }); }
-template <class T> void bit_not(Warp& w, const Instruction& i) { bits_unary<T>(w, i, [](T a) { return ~a; }); }
-template <class T> void logical_not(Warp& w, const Instruction& i) { bits_unary<T>(w, i, [](T a) { return a == 0; }); }
+template <class T>
+void bit_and(Warp& w, const Instruction& i) {
+    bits_binary<T>(w, i, [](T a, T b) { return a & b; });
+}
+template <class T>
+void bit_or(Warp& w, const Instruction& i) {
+    bits_binary<T>(w, i, [](T a, T b) { return a | b; });
+}
+template <class T>
+void bit_xor(Warp& w, const Instruction& i) {
+    bits_binary<T>(w, i, [](T a, T b) { return a ^ b; });
+}
+template <class T>
+void bit_not(Warp& w, const Instruction& i) {
+    bits_unary<T>(w, i, [](T a) { return ~a; });
+}
+template <class T>
+void logical_not(Warp& w, const Instruction& i) {
+    bits_unary<T>(w, i, [](T a) { return a == 0; });
+}
 
 /// Shift counts are 32 bits wide whatever the type; large ones shift everything out.
 template <class T, bool left>
@@ -59,16 +74,19 @@ void funnel_shift(Warp& warp, const Instruction& i) {
 
 void population(Warp& warp, const Instruction& i) {
     const auto* const a = warp.in<std::uint32_t>(i.a);
-    each_lane<std::uint32_t>(warp, i.d, [=](unsigned l) { return static_cast<std::uint32_t>(std::popcount(a[l])); });
+    each_lane<std::uint32_t>(
+        warp, i.d, [=](unsigned l) { return static_cast<std::uint32_t>(std::popcount(a[l])); });
 }
 void population64(Warp& warp, const Instruction& i) {
     const auto* const a = warp.in<std::uint64_t>(i.a);
-    each_lane<std::uint32_t>(warp, i.d, [=](unsigned l) { return static_cast<std::uint32_t>(std::popcount(a[l])); });
+    each_lane<std::uint32_t>(
+        warp, i.d, [=](unsigned l) { return static_cast<std::uint32_t>(std::popcount(a[l])); });
 }
 template <class T>
 void leading_zeros(Warp& warp, const Instruction& i) {
     const T* const a = warp.in<T>(i.a);
-    each_lane<std::uint32_t>(warp, i.d, [=](unsigned l) { return static_cast<std::uint32_t>(std::countl_zero(a[l])); });
+    each_lane<std::uint32_t>(
+        warp, i.d, [=](unsigned l) { return static_cast<std::uint32_t>(std::countl_zero(a[l])); });
 }
 
 /// Position of the highest bit that differs from the sign; ~0 if none. mode 1: as a shift amount.
@@ -96,7 +114,9 @@ T reversed(T a) {
     return result;
 }
 template <class T>
-void reverse_bits(Warp& w, const Instruction& i) { bits_unary<T>(w, i, [](T a) { return reversed(a); }); }
+void reverse_bits(Warp& w, const Instruction& i) {
+    bits_unary<T>(w, i, [](T a) { return reversed(a); });
+}
 
 /// bfe: the field of c bits from bit b of a.
 template <class T>
@@ -110,10 +130,12 @@ void extract_field(Warp& warp, const Instruction& i) {
         const std::uint32_t begin = b[lane] & 0xff, length = c[lane] & 0xff;
         if (length == 0) return T{0};
         const U shifted = begin < width ? static_cast<U>(static_cast<U>(a[lane]) >> begin) : U{0};
-        const U mask = length < width ? static_cast<U>((U{1} << length) - 1) : static_cast<U>(~U{0});
+        const U mask =
+            length < width ? static_cast<U>((U{1} << length) - 1) : static_cast<U>(~U{0});
         U field = shifted & mask;
         if constexpr (std::is_signed_v<T>) {
-            const std::uint32_t top = begin + length - 1 < width - 1 ? begin + length - 1 : width - 1;
+            const std::uint32_t top =
+                begin + length - 1 < width - 1 ? begin + length - 1 : width - 1;
             const bool negative = (static_cast<U>(a[lane]) >> top & 1) != 0;
             // Bits of the field beyond the top of the operand are copies of the sign.
             const std::uint32_t known = begin >= width ? 0 : top - begin + 1;
@@ -133,7 +155,8 @@ void insert_field(Warp& warp, const Instruction& i) {
     const auto* const n = warp.in<std::uint32_t>(i.list[0]);
     each_lane<T>(warp, i.d, [=](unsigned lane) {
         const std::uint32_t begin = c[lane] & 0xff, length = n[lane] & 0xff;
-        const T ones = length < width ? static_cast<T>((T{1} << (length & (width - 1))) - 1) : static_cast<T>(~T{0});
+        const T ones = length < width ? static_cast<T>((T{1} << (length & (width - 1))) - 1)
+                                      : static_cast<T>(~T{0});
         const T mask = begin < width ? static_cast<T>(ones << (begin & (width - 1))) : T{0};
         const T moved = begin < width ? static_cast<T>(a[lane] << (begin & (width - 1))) : T{0};
         return static_cast<T>((moved & mask) | (b[lane] & ~mask));
@@ -195,12 +218,18 @@ std::uint32_t byte_of(std::uint64_t both, std::uint32_t selector) {
 std::uint32_t selectors_of(unsigned mode, std::uint32_t n) {
     n &= 3;
     switch (mode) {
-        case 1: return n | (n + 1) << 4 | (n + 2) << 8 | (n + 3) << 12;                              // f4e
-        case 2: return n | ((n - 1) & 7) << 4 | ((n - 2) & 7) << 8 | ((n - 3) & 7) << 12;            // b4e
-        case 3: return n * 0x1111;                                                                  // rc8
-        case 4: return 0u * n | (n > 1 ? n : 1) << 4 | (n > 2 ? n : 2) << 8 | 3u << 12 | n;          // ecl
-        case 5: return 0u | (n < 1 ? n : 1) << 4 | (n < 2 ? n : 2) << 8 | n << 12;                   // ecr
-        default: return n > 1 ? 0x3232 : 0x1010;                                                    // rc16
+        case 1:
+            return n | (n + 1) << 4 | (n + 2) << 8 | (n + 3) << 12;  // f4e
+        case 2:
+            return n | ((n - 1) & 7) << 4 | ((n - 2) & 7) << 8 | ((n - 3) & 7) << 12;  // b4e
+        case 3:
+            return n * 0x1111;  // rc8
+        case 4:
+            return n | (n > 1 ? n : 1) << 4 | (n > 2 ? n : 2) << 8 | 3u << 12;  // ecl
+        case 5:
+            return (n < 1 ? n : 1) << 4 | (n < 2 ? n : 2) << 8 | n << 12;  // ecr
+        default:
+            return n > 1 ? 0x3232 : 0x1010;  // rc16
     }
 }
 
@@ -211,8 +240,9 @@ void permute(Warp& warp, const Instruction& i) {
     const unsigned mode = i.mode;
     each_lane<std::uint32_t>(warp, i.d, [=](unsigned lane) {
         const std::uint64_t both = std::uint64_t{b[lane]} << 32 | a[lane];
-        const std::uint32_t n = mode == 0 ? c[lane] : mode == 6 ? ((c[lane] & 1) != 0 ? 0x3232u : 0x1010u)
-                                                                : selectors_of(mode, c[lane]);
+        const std::uint32_t n = mode == 0   ? c[lane]
+                                : mode == 6 ? ((c[lane] & 1) != 0 ? 0x3232u : 0x1010u)
+                                            : selectors_of(mode, c[lane]);
         return byte_of(both, n & 15) | byte_of(both, n >> 4 & 15) << 8 |
                byte_of(both, n >> 8 & 15) << 16 | byte_of(both, n >> 12 & 15) << 24;
     });
@@ -225,12 +255,14 @@ void dot4(Warp& warp, const Instruction& i) {
     const auto* const c = warp.in<std::uint32_t>(i.c);
     const auto part = [](std::uint32_t word, unsigned n, bool is_signed) {
         const std::uint32_t byte = word >> (8 * n) & 0xff;
-        return is_signed ? static_cast<std::int32_t>(static_cast<std::int8_t>(byte)) : static_cast<std::int32_t>(byte);
+        return is_signed ? static_cast<std::int32_t>(static_cast<std::int8_t>(byte))
+                         : static_cast<std::int32_t>(byte);
     };
     each_lane<std::uint32_t>(warp, i.d, [=, &i](unsigned lane) {
         std::uint32_t sum = c[lane];
         for (unsigned n = 0; n < 4; ++n)
-            sum += static_cast<std::uint32_t>(part(a[lane], n, (i.value & 1) != 0) * part(b[lane], n, (i.value & 2) != 0));
+            sum += static_cast<std::uint32_t>(part(a[lane], n, (i.value & 1) != 0) *
+                                              part(b[lane], n, (i.value & 2) != 0));
         return sum;
     });
 }
@@ -245,8 +277,10 @@ void dot2(Warp& warp, const Instruction& i) {
         for (unsigned n = 0; n < 2; ++n) {
             const std::uint32_t half = a[lane] >> (16 * n) & 0xffff;
             const std::uint32_t byte = b[lane] >> (8 * (n + 2u * i.mode)) & 0xff;
-            const std::int32_t x = (i.value & 1) != 0 ? static_cast<std::int16_t>(half) : static_cast<std::int32_t>(half);
-            const std::int32_t y = (i.value & 2) != 0 ? static_cast<std::int8_t>(byte) : static_cast<std::int32_t>(byte);
+            const std::int32_t x = (i.value & 1) != 0 ? static_cast<std::int16_t>(half)
+                                                      : static_cast<std::int32_t>(half);
+            const std::int32_t y = (i.value & 2) != 0 ? static_cast<std::int8_t>(byte)
+                                                      : static_cast<std::int32_t>(byte);
             sum += static_cast<std::uint32_t>(x) * static_cast<std::uint32_t>(y);
         }
         return sum;
@@ -259,18 +293,21 @@ void find_nth_set(Warp& warp, const Instruction& i) {
     const auto* const b = warp.in<std::uint32_t>(i.b);
     const auto* const c = warp.in<std::int32_t>(i.c);
     each_lane<std::uint32_t>(warp, i.d, [=](unsigned lane) {
-        const std::int32_t n = c[lane];
-        auto position = static_cast<std::int32_t>(b[lane]);
-        std::int32_t found = 0;
-        const std::int32_t step = n < 0 ? -1 : 1;
-        if (n == 0) return position >= 0 && position < 32 && (a[lane] >> position & 1) != 0 ? static_cast<std::uint32_t>(position) : ~0u;
+        const std::int64_t n = c[lane];
+        auto position = static_cast<std::int64_t>(static_cast<std::int32_t>(b[lane]));
+        std::int64_t found = 0;
+        const std::int64_t step = n < 0 ? -1 : 1;
+        if (n == 0)
+            return position >= 0 && position < 32 && (a[lane] >> position & 1) != 0
+                       ? static_cast<std::uint32_t>(position)
+                       : ~0u;
         for (; position >= 0 && position < 32; position += step) {
-            if ((a[lane] >> position & 1) != 0 && ++found == (n < 0 ? -n : n)) return static_cast<std::uint32_t>(position);
+            if ((a[lane] >> position & 1) != 0 && ++found == (n < 0 ? -n : n))
+                return static_cast<std::uint32_t>(position);
         }
         return ~0u;
     });
 }
-
 
 struct SizedHandlers {
     std::string_view name;
@@ -284,8 +321,10 @@ constexpr SizedHandlers sized_table[] = {
     {"not", &bit_not<std::uint16_t>, &bit_not<std::uint32_t>, &bit_not<std::uint64_t>},
     {"cnot", &logical_not<std::uint16_t>, &logical_not<std::uint32_t>, &logical_not<std::uint64_t>},
     {"shl", &shift<std::uint16_t, true>, &shift<std::uint32_t, true>, &shift<std::uint64_t, true>},
-    {"shr.u", &shift<std::uint16_t, false>, &shift<std::uint32_t, false>, &shift<std::uint64_t, false>},
-    {"shr.s", &shift<std::int16_t, false>, &shift<std::int32_t, false>, &shift<std::int64_t, false>},
+    {"shr.u", &shift<std::uint16_t, false>, &shift<std::uint32_t, false>,
+     &shift<std::uint64_t, false>},
+    {"shr.s", &shift<std::int16_t, false>, &shift<std::int32_t, false>,
+     &shift<std::int64_t, false>},
     {"popc", nullptr, &population, &population64},
     {"clz", nullptr, &leading_zeros<std::uint32_t>, &leading_zeros<std::uint64_t>},
     {"brev", nullptr, &reverse_bits<std::uint32_t>, &reverse_bits<std::uint64_t>},
@@ -312,10 +351,14 @@ Handler bit_operation(std::string_view name, Type type) {
     for (const SizedHandlers& entry : sized_table) {
         if (entry.name != name) continue;
         switch (bytes_of(type)) {
-            case 2: return entry.of16;
-            case 4: return entry.of32;
-            case 8: return entry.of64;
-            default: return nullptr;
+            case 2:
+                return entry.of16;
+            case 4:
+                return entry.of32;
+            case 8:
+                return entry.of64;
+            default:
+                return nullptr;
         }
     }
     return nullptr;

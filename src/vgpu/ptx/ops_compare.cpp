@@ -6,22 +6,58 @@
 namespace vgpu::ptx {
 namespace {
 
-struct Equal { template <class T> static bool of(T a, T b) { return a == b; } };
+struct Equal {
+    template <class T>
+    static bool of(T a, T b) {
+        return a == b;
+    }
+};
 /// For floats: of two numbers.
 struct NotEqual {
-    template <class T> static bool of(T a, T b) {
+    template <class T>
+    static bool of(T a, T b) {
         if constexpr (std::is_integral_v<T>) return a != b;
         return a < b || a > b;
     }
 };
-struct Less { template <class T> static bool of(T a, T b) { return a < b; } };
-struct LessEqual { template <class T> static bool of(T a, T b) { return a <= b; } };
-struct Greater { template <class T> static bool of(T a, T b) { return a > b; } };
-struct GreaterEqual { template <class T> static bool of(T a, T b) { return a >= b; } };
-struct Ordered { template <class T> static bool of(T a, T b) { return a == a && b == b; } };
+struct Less {
+    template <class T>
+    static bool of(T a, T b) {
+        return a < b;
+    }
+};
+struct LessEqual {
+    template <class T>
+    static bool of(T a, T b) {
+        return a <= b;
+    }
+};
+struct Greater {
+    template <class T>
+    static bool of(T a, T b) {
+        return a > b;
+    }
+};
+struct GreaterEqual {
+    template <class T>
+    static bool of(T a, T b) {
+        return a >= b;
+    }
+};
+struct Ordered {
+    template <class T>
+    static bool of(T a, T b) {
+        return a == a && b == b;
+    }
+};
 /// The unordered forms hold for NaNs: they are what their opposites are not.
 template <class Opposite>
-struct Not { template <class T> static bool of(T a, T b) { return !Opposite::of(a, b); } };
+struct Not {
+    template <class T>
+    static bool of(T a, T b) {
+        return !Opposite::of(a, b);
+    }
+};
 
 template <class Op, class T>
 std::uint32_t compared(const Warp& warp, const Instruction& i) {
@@ -42,7 +78,8 @@ std::uint32_t compared_halves(const Warp& warp, const Instruction& i) {
     const T* const a = warp.in<T>(i.a);
     const T* const b = warp.in<T>(i.b);
     return lanes_where([=](unsigned lane) {
-        return Op::of(widen<format>(a[lane] >> shift & 0xffff), widen<format>(b[lane] >> shift & 0xffff));
+        return Op::of(widen<format>(a[lane] >> shift & 0xffff),
+                      widen<format>(b[lane] >> shift & 0xffff));
     });
 }
 
@@ -53,10 +90,12 @@ using Comparison = std::uint32_t (*)(const Warp&, const Instruction&);
 template <Comparison comparison>
 void set_predicates(Warp& warp, const Instruction& i) {
     const std::uint32_t result = comparison(warp, i);
-    const std::uint32_t other =
-        i.mode == 0 ? 0 : predicate(warp, i.c) ^ (i.flag ? all_lanes : 0u);
+    const std::uint32_t other = i.mode == 0 ? 0 : predicate(warp, i.c) ^ (i.flag ? all_lanes : 0u);
     const auto combine = [&](std::uint32_t value) {
-        return i.mode == 1 ? value & other : i.mode == 2 ? value | other : i.mode == 3 ? value ^ other : value;
+        return i.mode == 1   ? value & other
+               : i.mode == 2 ? value | other
+               : i.mode == 3 ? value ^ other
+                             : value;
     };
     if (i.d != no_slot) set_predicate(warp, i.d, combine(result));
     if (i.list != nullptr) set_predicate(warp, i.list[0], combine(~result));
@@ -75,9 +114,13 @@ template <Comparison comparison, class T>
 void set_bits(Warp& warp, const Instruction& i) {
     std::uint32_t result = comparison(warp, i);
     const std::uint32_t other = i.mode == 0 ? 0 : predicate(warp, i.c) ^ (i.flag ? all_lanes : 0u);
-    result = i.mode == 1 ? result & other : i.mode == 2 ? result | other : i.mode == 3 ? result ^ other : result;
+    result = i.mode == 1   ? result & other
+             : i.mode == 2 ? result | other
+             : i.mode == 3 ? result ^ other
+                           : result;
     const T yes = static_cast<T>(i.value);
-    each_lane<T>(warp, i.d, [=](unsigned lane) { return (result & lane_bit[lane]) != 0 ? yes : T{0}; });
+    each_lane<T>(warp, i.d,
+                 [=](unsigned lane) { return (result & lane_bit[lane]) != 0 ? yes : T{0}; });
 }
 
 /// set of pairs: value holds the bits of one half.
@@ -86,7 +129,8 @@ void set_pair_bits(Warp& warp, const Instruction& i) {
     const std::uint32_t lower = low(warp, i), upper = high(warp, i);
     const auto yes = static_cast<std::uint32_t>(i.value);
     each_lane<std::uint32_t>(warp, i.d, [=](unsigned lane) {
-        return ((lower & lane_bit[lane]) != 0 ? yes : 0u) | ((upper & lane_bit[lane]) != 0 ? yes << 16 : 0u);
+        return ((lower & lane_bit[lane]) != 0 ? yes : 0u) |
+               ((upper & lane_bit[lane]) != 0 ? yes << 16 : 0u);
     });
 }
 
@@ -95,9 +139,12 @@ enum class Use { predicate, bits16, bits32 };
 template <Comparison comparison>
 Handler used(Use use) {
     switch (use) {
-        case Use::predicate: return &set_predicates<comparison>;
-        case Use::bits16: return &set_bits<comparison, std::uint16_t>;
-        case Use::bits32: return &set_bits<comparison, std::uint32_t>;
+        case Use::predicate:
+            return &set_predicates<comparison>;
+        case Use::bits16:
+            return &set_bits<comparison, std::uint16_t>;
+        case Use::bits32:
+            return &set_bits<comparison, std::uint32_t>;
     }
     return nullptr;
 }
@@ -111,22 +158,39 @@ Handler used_pair(Use use) {
 template <class Op>
 Handler compare_of(Type type, bool ftz, Use use) {
     switch (type) {
-        case Type::b16: case Type::u16: return used<&compared<Op, std::uint16_t>>(use);
-        case Type::b32: case Type::u32: return used<&compared<Op, std::uint32_t>>(use);
-        case Type::b64: case Type::u64: return used<&compared<Op, std::uint64_t>>(use);
-        case Type::s16: return used<&compared<Op, std::int16_t>>(use);
-        case Type::s32: return used<&compared<Op, std::int32_t>>(use);
-        case Type::s64: return used<&compared<Op, std::int64_t>>(use);
-        default: break;
+        case Type::b16:
+        case Type::u16:
+            return used<&compared<Op, std::uint16_t>>(use);
+        case Type::b32:
+        case Type::u32:
+            return used<&compared<Op, std::uint32_t>>(use);
+        case Type::b64:
+        case Type::u64:
+            return used<&compared<Op, std::uint64_t>>(use);
+        case Type::s16:
+            return used<&compared<Op, std::int16_t>>(use);
+        case Type::s32:
+            return used<&compared<Op, std::int32_t>>(use);
+        case Type::s64:
+            return used<&compared<Op, std::int64_t>>(use);
+        default:
+            break;
     }
     switch (type) {
-        case Type::f32: return ftz ? used<&compared_flushed<Op>>(use) : used<&compared<Op, float>>(use);
-        case Type::f64: return used<&compared<Op, double>>(use);
-        case Type::f16: return used<&compared_halves<Op, f16_format, std::uint16_t, 0>>(use);
-        case Type::bf16: return used<&compared_halves<Op, bf16_format, std::uint16_t, 0>>(use);
-        case Type::f16x2: return used_pair<Op, f16_format>(use);
-        case Type::bf16x2: return used_pair<Op, bf16_format>(use);
-        default: return nullptr;
+        case Type::f32:
+            return ftz ? used<&compared_flushed<Op>>(use) : used<&compared<Op, float>>(use);
+        case Type::f64:
+            return used<&compared<Op, double>>(use);
+        case Type::f16:
+            return used<&compared_halves<Op, f16_format, std::uint16_t, 0>>(use);
+        case Type::bf16:
+            return used<&compared_halves<Op, bf16_format, std::uint16_t, 0>>(use);
+        case Type::f16x2:
+            return used_pair<Op, f16_format>(use);
+        case Type::bf16x2:
+            return used_pair<Op, bf16_format>(use);
+        default:
+            return nullptr;
     }
 }
 
@@ -136,15 +200,24 @@ struct NamedComparison {
 };
 
 constexpr NamedComparison comparison_table[] = {
-    {"eq", &compare_of<Equal>},         {"ne", &compare_of<NotEqual>},
-    {"lt", &compare_of<Less>},          {"le", &compare_of<LessEqual>},
-    {"gt", &compare_of<Greater>},       {"ge", &compare_of<GreaterEqual>},
-    {"lo", &compare_of<Less>},          {"ls", &compare_of<LessEqual>},
-    {"hi", &compare_of<Greater>},       {"hs", &compare_of<GreaterEqual>},
-    {"num", &compare_of<Ordered>},      {"nan", &compare_of<Not<Ordered>>},
-    {"equ", &compare_of<Not<NotEqual>>}, {"neu", &compare_of<Not<Equal>>},
-    {"ltu", &compare_of<Not<GreaterEqual>>}, {"leu", &compare_of<Not<Greater>>},
-    {"gtu", &compare_of<Not<LessEqual>>}, {"geu", &compare_of<Not<Less>>},
+    {"eq", &compare_of<Equal>},
+    {"ne", &compare_of<NotEqual>},
+    {"lt", &compare_of<Less>},
+    {"le", &compare_of<LessEqual>},
+    {"gt", &compare_of<Greater>},
+    {"ge", &compare_of<GreaterEqual>},
+    {"lo", &compare_of<Less>},
+    {"ls", &compare_of<LessEqual>},
+    {"hi", &compare_of<Greater>},
+    {"hs", &compare_of<GreaterEqual>},
+    {"num", &compare_of<Ordered>},
+    {"nan", &compare_of<Not<Ordered>>},
+    {"equ", &compare_of<Not<NotEqual>>},
+    {"neu", &compare_of<Not<Equal>>},
+    {"ltu", &compare_of<Not<GreaterEqual>>},
+    {"leu", &compare_of<Not<Greater>>},
+    {"gtu", &compare_of<Not<LessEqual>>},
+    {"geu", &compare_of<Not<Less>>},
 };
 
 Handler find_comparison(std::string_view name, Type type, bool ftz, Use use) {
@@ -161,7 +234,8 @@ void select(Warp& warp, const Instruction& i) {
     const T* const a = warp.in<T>(i.a);
     const T* const b = warp.in<T>(i.b);
     const std::uint32_t chosen = predicate(warp, i.c) ^ (i.flag ? all_lanes : 0u);
-    each_lane<T>(warp, i.d, [=](unsigned lane) { return (chosen & lane_bit[lane]) != 0 ? a[lane] : b[lane]; });
+    each_lane<T>(warp, i.d,
+                 [=](unsigned lane) { return (chosen & lane_bit[lane]) != 0 ? a[lane] : b[lane]; });
 }
 
 /// slct: a where c >= 0.
@@ -207,11 +281,21 @@ void unpack(Warp& warp, const Instruction& i) {
     }
 }
 
-void predicate_and(Warp& w, const Instruction& i) { set_predicate(w, i.d, predicate(w, i.a) & predicate(w, i.b)); }
-void predicate_or(Warp& w, const Instruction& i) { set_predicate(w, i.d, predicate(w, i.a) | predicate(w, i.b)); }
-void predicate_xor(Warp& w, const Instruction& i) { set_predicate(w, i.d, predicate(w, i.a) ^ predicate(w, i.b)); }
-void predicate_not(Warp& w, const Instruction& i) { set_predicate(w, i.d, ~predicate(w, i.a)); }
-void predicate_move(Warp& w, const Instruction& i) { set_predicate(w, i.d, predicate(w, i.a)); }
+void predicate_and(Warp& w, const Instruction& i) {
+    set_predicate(w, i.d, predicate(w, i.a) & predicate(w, i.b));
+}
+void predicate_or(Warp& w, const Instruction& i) {
+    set_predicate(w, i.d, predicate(w, i.a) | predicate(w, i.b));
+}
+void predicate_xor(Warp& w, const Instruction& i) {
+    set_predicate(w, i.d, predicate(w, i.a) ^ predicate(w, i.b));
+}
+void predicate_not(Warp& w, const Instruction& i) {
+    set_predicate(w, i.d, ~predicate(w, i.a));
+}
+void predicate_move(Warp& w, const Instruction& i) {
+    set_predicate(w, i.d, predicate(w, i.a));
+}
 
 }  // namespace
 
@@ -225,26 +309,43 @@ Handler set_operation(std::string_view comparison, Type source, Type result, boo
 }
 
 Handler select_operation(unsigned bytes) {
-    return bytes == 2 ? &select<std::uint16_t> : bytes == 4 ? &select<std::uint32_t> : bytes == 8 ? &select<std::uint64_t> : nullptr;
+    return bytes == 2   ? &select<std::uint16_t>
+           : bytes == 4 ? &select<std::uint32_t>
+           : bytes == 8 ? &select<std::uint64_t>
+                        : nullptr;
 }
 
 Handler slct_operation(Type type, Type condition, bool) {
     const bool real = condition == Type::f32;
     switch (bytes_of(type)) {
-        case 2: return real ? &select_by_sign<std::uint16_t, float> : &select_by_sign<std::uint16_t, std::int32_t>;
-        case 4: return real ? &select_by_sign<std::uint32_t, float> : &select_by_sign<std::uint32_t, std::int32_t>;
-        case 8: return real ? &select_by_sign<std::uint64_t, float> : &select_by_sign<std::uint64_t, std::int32_t>;
-        default: return nullptr;
+        case 2:
+            return real ? &select_by_sign<std::uint16_t, float>
+                        : &select_by_sign<std::uint16_t, std::int32_t>;
+        case 4:
+            return real ? &select_by_sign<std::uint32_t, float>
+                        : &select_by_sign<std::uint32_t, std::int32_t>;
+        case 8:
+            return real ? &select_by_sign<std::uint64_t, float>
+                        : &select_by_sign<std::uint64_t, std::int32_t>;
+        default:
+            return nullptr;
     }
 }
 
 Handler predicate_operation(std::string_view name) {
-    return name == "and" ? &predicate_and : name == "or" ? &predicate_or : name == "xor" ? &predicate_xor
-           : name == "not" ? &predicate_not : name == "mov" ? &predicate_move : nullptr;
+    return name == "and"   ? &predicate_and
+           : name == "or"  ? &predicate_or
+           : name == "xor" ? &predicate_xor
+           : name == "not" ? &predicate_not
+           : name == "mov" ? &predicate_move
+                           : nullptr;
 }
 
 Handler move_operation(unsigned bytes) {
-    return bytes == 2 ? &move<std::uint16_t> : bytes == 4 ? &move<std::uint32_t> : bytes == 8 ? &move<std::uint64_t> : nullptr;
+    return bytes == 2   ? &move<std::uint16_t>
+           : bytes == 4 ? &move<std::uint32_t>
+           : bytes == 8 ? &move<std::uint64_t>
+                        : nullptr;
 }
 
 Handler pack_operation(unsigned count, unsigned bytes) {

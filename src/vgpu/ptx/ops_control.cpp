@@ -74,23 +74,44 @@ void call(Warp& warp, const Instruction& i) {
     });
 }
 
-void return_from(Warp& warp, const Instruction&) { warp.return_lanes(warp.exec); }
-void exit_thread(Warp& warp, const Instruction&) { warp.exit_lanes(warp.exec); }
+void return_from(Warp& warp, const Instruction&) {
+    warp.return_lanes(warp.exec);
+}
+void exit_thread(Warp& warp, const Instruction&) {
+    warp.exit_lanes(warp.exec);
+}
 
 void trap(Warp& warp, const Instruction&) {
-    warp.block->fail(warp, FaultKind::trap, "trap", static_cast<unsigned>(std::countr_zero(warp.exec)));
+    warp.block->fail(warp, FaultKind::trap, "trap",
+                     static_cast<unsigned>(std::countr_zero(warp.exec)));
 }
 void nothing(Warp&, const Instruction&) {}
 
 }  // namespace
 
-Handler branch_operation() { return &branch; }
-Handler branch_table_operation() { return &branch_table; }
-Handler call_operation() { return &call; }
-Handler return_operation() { return &return_from; }
-Handler exit_operation() { return &exit_thread; }
-Handler fall_off_operation() { return &return_from; }
-Handler trap_operation() { return &trap; }
-Handler nothing_operation() { return &nothing; }
+Handler branch_operation() {
+    return &branch;
+}
+Handler branch_table_operation() {
+    return &branch_table;
+}
+Handler call_operation() {
+    return &call;
+}
+Handler return_operation() {
+    return &return_from;
+}
+Handler exit_operation() {
+    return &exit_thread;
+}
+Handler fall_off_operation() {
+    return &return_from;
+}
+Handler trap_operation() {
+    return &trap;
+}
+Handler nothing_operation() {
+    return &nothing;
+}
 
 }  // namespace vgpu::ptx

@@ -37,10 +37,14 @@ double real_value(T value) {
 double integral(double value, Rounding rounding) {
     switch (rounding) {
         case Rounding::nearest:
-        case Rounding::nearest_away: return std::nearbyint(value);
-        case Rounding::zero: return std::trunc(value);
-        case Rounding::down: return std::floor(value);
-        case Rounding::up: return std::ceil(value);
+        case Rounding::nearest_away:
+            return std::nearbyint(value);
+        case Rounding::zero:
+            return std::trunc(value);
+        case Rounding::down:
+            return std::floor(value);
+        case Rounding::up:
+            return std::ceil(value);
     }
     return value;
 }
@@ -48,8 +52,11 @@ double integral(double value, Rounding rounding) {
 /// Modes of one conversion, from Instruction::value.
 struct Modes {
     explicit Modes(std::uint64_t packed)
-        : rounding(static_cast<Rounding>(packed & 7)), to_integral((packed & 8) != 0),
-          saturate((packed & 16) != 0), satfinite((packed & 32) != 0), ftz((packed & 64) != 0),
+        : rounding(static_cast<Rounding>(packed & 7)),
+          to_integral((packed & 8) != 0),
+          saturate((packed & 16) != 0),
+          satfinite((packed & 32) != 0),
+          ftz((packed & 64) != 0),
           relu((packed & 128) != 0) {}
     Rounding rounding;
     bool to_integral, saturate, satfinite, ftz, relu;
@@ -68,7 +75,8 @@ D real_to_integer(double value, Rounding rounding) {
     }
     const double whole = integral(value, rounding);
     constexpr double least = static_cast<double>(std::numeric_limits<D>::min());
-    constexpr double beyond = 2.0 * static_cast<double>(std::uint64_t{1} << (std::numeric_limits<D>::digits - 1));
+    constexpr double beyond =
+        2.0 * static_cast<double>(std::uint64_t{1} << (std::numeric_limits<D>::digits - 1));
     if (whole < least) return std::numeric_limits<D>::min();
     if (whole >= beyond) return std::numeric_limits<D>::max();
     return static_cast<D>(whole);
@@ -77,8 +85,10 @@ D real_to_integer(double value, Rounding rounding) {
 template <class D, class S>
 D integer_to_integer(S value, bool saturate) {
     if (saturate) {
-        if (std::cmp_less(value, std::numeric_limits<D>::min())) return std::numeric_limits<D>::min();
-        if (std::cmp_greater(value, std::numeric_limits<D>::max())) return std::numeric_limits<D>::max();
+        if (std::cmp_less(value, std::numeric_limits<D>::min()))
+            return std::numeric_limits<D>::min();
+        if (std::cmp_greater(value, std::numeric_limits<D>::max()))
+            return std::numeric_limits<D>::max();
     }
     return static_cast<D>(value);
 }
@@ -170,10 +180,14 @@ void write_lanes(Warp& warp, const Instruction& i, const D* values) {
 
 int processor_mode(Rounding rounding) {
     switch (rounding) {
-        case Rounding::zero: return FE_TOWARDZERO;
-        case Rounding::down: return FE_DOWNWARD;
-        case Rounding::up: return FE_UPWARD;
-        default: return FE_TONEAREST;
+        case Rounding::zero:
+            return FE_TOWARDZERO;
+        case Rounding::down:
+            return FE_DOWNWARD;
+        case Rounding::up:
+            return FE_UPWARD;
+        default:
+            return FE_TONEAREST;
     }
 }
 
@@ -190,7 +204,8 @@ void convert_plainly(Warp& warp, const Instruction& i) {
 /// Not inlined, so that the compiler can't move it out of the rounding mode around it.
 template <class D, class S>
 [[gnu::noinline]] void convert_lanes(const S* source, D* result, const Modes& modes) {
-    for (unsigned lane = 0; lane < warp_lanes; ++lane) result[lane] = converted<D>(source[lane], modes);
+    for (unsigned lane = 0; lane < warp_lanes; ++lane)
+        result[lane] = converted<D>(source[lane], modes);
 }
 
 template <class D, class S>
@@ -199,8 +214,8 @@ void convert(Warp& warp, const Instruction& i) {
     S source[warp_lanes];
     D result[warp_lanes];
     read_lanes(warp, i, source);
-    const bool directed = std::is_floating_point_v<D> && !modes.to_integral &&
-                          modes.rounding != Rounding::nearest;
+    const bool directed =
+        std::is_floating_point_v<D> && !modes.to_integral && modes.rounding != Rounding::nearest;
     if (directed) std::fesetround(processor_mode(modes.rounding));
     convert_lanes<D, S>(source, result, modes);
     if (directed) std::fesetround(FE_TONEAREST);
@@ -219,19 +234,36 @@ Handler conversion(const ConvertModes& modes) {
 template <class D>
 Handler conversion_from(Type from, const ConvertModes& modes) {
     switch (from) {
-        case Type::u8: case Type::b8: return conversion<D, std::uint8_t>(modes);
-        case Type::u16: case Type::b16: return conversion<D, std::uint16_t>(modes);
-        case Type::u32: case Type::b32: return conversion<D, std::uint32_t>(modes);
-        case Type::u64: case Type::b64: return conversion<D, std::uint64_t>(modes);
-        case Type::s8: return conversion<D, std::int8_t>(modes);
-        case Type::s16: return conversion<D, std::int16_t>(modes);
-        case Type::s32: return conversion<D, std::int32_t>(modes);
-        case Type::s64: return conversion<D, std::int64_t>(modes);
-        case Type::f16: return conversion<D, Half>(modes);
-        case Type::bf16: return conversion<D, BrainFloat>(modes);
-        case Type::f32: return conversion<D, float>(modes);
-        case Type::f64: return conversion<D, double>(modes);
-        default: return nullptr;
+        case Type::u8:
+        case Type::b8:
+            return conversion<D, std::uint8_t>(modes);
+        case Type::u16:
+        case Type::b16:
+            return conversion<D, std::uint16_t>(modes);
+        case Type::u32:
+        case Type::b32:
+            return conversion<D, std::uint32_t>(modes);
+        case Type::u64:
+        case Type::b64:
+            return conversion<D, std::uint64_t>(modes);
+        case Type::s8:
+            return conversion<D, std::int8_t>(modes);
+        case Type::s16:
+            return conversion<D, std::int16_t>(modes);
+        case Type::s32:
+            return conversion<D, std::int32_t>(modes);
+        case Type::s64:
+            return conversion<D, std::int64_t>(modes);
+        case Type::f16:
+            return conversion<D, Half>(modes);
+        case Type::bf16:
+            return conversion<D, BrainFloat>(modes);
+        case Type::f32:
+            return conversion<D, float>(modes);
+        case Type::f64:
+            return conversion<D, double>(modes);
+        default:
+            return nullptr;
     }
 }
 
@@ -265,7 +297,8 @@ void pair_of_pair(Warp& warp, const Instruction& i) {
     constexpr std::uint32_t low = (1u << from_bits) - 1;
     each_lane<D>(warp, i.d, [=](unsigned lane) {
         const auto part = [&](std::uint32_t bits) {
-            return narrow<to>(pair_input(widen<from>(bits), modes), modes.rounding, modes.satfinite);
+            return narrow<to>(pair_input(widen<from>(bits), modes), modes.rounding,
+                              modes.satfinite);
         };
         return static_cast<D>(part(a[lane] >> from_bits & low) << to_bits | part(a[lane] & low));
     });
@@ -275,7 +308,8 @@ void to_tensor_float(Warp& warp, const Instruction& i) {
     const Modes modes(i.value);
     const float* const a = warp.in<float>(i.a);
     each_lane<std::uint32_t>(warp, i.d, [=](unsigned lane) {
-        return narrow<tf32_format>(pair_input(a[lane], modes), modes.rounding, modes.satfinite) << 13;
+        return narrow<tf32_format>(pair_input(a[lane], modes), modes.rounding, modes.satfinite)
+               << 13;
     });
 }
 
@@ -284,36 +318,62 @@ void to_tensor_float(Warp& warp, const Instruction& i) {
 Handler convert_operation(Type to, Type from, const ConvertModes& modes) {
     if (to == Type::tf32) return from == Type::f32 ? &to_tensor_float : nullptr;
     switch (to) {
-        case Type::u8: case Type::b8: return conversion_from<std::uint8_t>(from, modes);
-        case Type::u16: case Type::b16: return conversion_from<std::uint16_t>(from, modes);
-        case Type::u32: case Type::b32: return conversion_from<std::uint32_t>(from, modes);
-        case Type::u64: case Type::b64: return conversion_from<std::uint64_t>(from, modes);
-        case Type::s8: return conversion_from<std::int8_t>(from, modes);
-        case Type::s16: return conversion_from<std::int16_t>(from, modes);
-        case Type::s32: return conversion_from<std::int32_t>(from, modes);
-        case Type::s64: return conversion_from<std::int64_t>(from, modes);
-        case Type::f16: return conversion_from<Half>(from, modes);
-        case Type::bf16: return conversion_from<BrainFloat>(from, modes);
-        case Type::f32: return conversion_from<float>(from, modes);
-        case Type::f64: return conversion_from<double>(from, modes);
-        default: return nullptr;
+        case Type::u8:
+        case Type::b8:
+            return conversion_from<std::uint8_t>(from, modes);
+        case Type::u16:
+        case Type::b16:
+            return conversion_from<std::uint16_t>(from, modes);
+        case Type::u32:
+        case Type::b32:
+            return conversion_from<std::uint32_t>(from, modes);
+        case Type::u64:
+        case Type::b64:
+            return conversion_from<std::uint64_t>(from, modes);
+        case Type::s8:
+            return conversion_from<std::int8_t>(from, modes);
+        case Type::s16:
+            return conversion_from<std::int16_t>(from, modes);
+        case Type::s32:
+            return conversion_from<std::int32_t>(from, modes);
+        case Type::s64:
+            return conversion_from<std::int64_t>(from, modes);
+        case Type::f16:
+            return conversion_from<Half>(from, modes);
+        case Type::bf16:
+            return conversion_from<BrainFloat>(from, modes);
+        case Type::f32:
+            return conversion_from<float>(from, modes);
+        case Type::f64:
+            return conversion_from<double>(from, modes);
+        default:
+            return nullptr;
     }
 }
 
 Handler convert_pair_operation(Type to, Type from, const ConvertModes&) {
     if (from == Type::f32) {
         switch (to) {
-            case Type::f16x2: return &pair_of_floats<f16_format, std::uint32_t>;
-            case Type::bf16x2: return &pair_of_floats<bf16_format, std::uint32_t>;
-            case Type::e4m3x2: return &pair_of_floats<e4m3_format, std::uint16_t>;
-            case Type::e5m2x2: return &pair_of_floats<e5m2_format, std::uint16_t>;
-            default: return nullptr;
+            case Type::f16x2:
+                return &pair_of_floats<f16_format, std::uint32_t>;
+            case Type::bf16x2:
+                return &pair_of_floats<bf16_format, std::uint32_t>;
+            case Type::e4m3x2:
+                return &pair_of_floats<e4m3_format, std::uint16_t>;
+            case Type::e5m2x2:
+                return &pair_of_floats<e5m2_format, std::uint16_t>;
+            default:
+                return nullptr;
         }
     }
-    if (to == Type::f16x2 && from == Type::e4m3x2) return &pair_of_pair<f16_format, std::uint32_t, e4m3_format, std::uint16_t>;
-    if (to == Type::f16x2 && from == Type::e5m2x2) return &pair_of_pair<f16_format, std::uint32_t, e5m2_format, std::uint16_t>;
-    if (to == Type::e4m3x2 && from == Type::f16x2) return &pair_of_pair<e4m3_format, std::uint16_t, f16_format, std::uint32_t>;
-    if (to == Type::e5m2x2 && from == Type::f16x2) return &pair_of_pair<e5m2_format, std::uint16_t, f16_format, std::uint32_t>;
+    if (to == Type::f16x2 && from == Type::e4m3x2)
+        return &pair_of_pair<f16_format, std::uint32_t, e4m3_format, std::uint16_t>;
+    if (to == Type::f16x2 && from == Type::e5m2x2)
+        return &pair_of_pair<f16_format, std::uint32_t, e5m2_format, std::uint16_t>;
+    if (to == Type::e4m3x2 && from == Type::f16x2)
+        return &pair_of_pair<e4m3_format, std::uint16_t, f16_format, std::uint32_t>;
+    if (to == Type::e5m2x2 && from == Type::f16x2)
+        return &pair_of_pair<e5m2_format, std::uint16_t, f16_format, std::uint32_t>;
     return nullptr;
 }
 

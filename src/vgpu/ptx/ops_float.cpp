@@ -1,74 +1,91 @@
 // Arithmetic of float and double, exactly rounded in every mode, with flushing and saturation.
+// Compiled twice, as VGPU_PTX_ISA says: for any processor, and for those with fused multiply-add.
 #include <cfenv>
 #include <cmath>
 #include <limits>
 
+#include "vgpu/ptx/float_helpers.hpp"
 #include "vgpu/ptx/lanes.hpp"
 #include "vgpu/ptx/operations.hpp"
 
 namespace vgpu::ptx {
 namespace {
 
-constexpr float canonical_nan = std::bit_cast<float>(0x7fffffffu);
-
-/// Subnormals become zeros with the same sign.
-inline float flushed(float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    return (bits & 0x7f800000u) == 0 ? std::bit_cast<float>(bits & 0x80000000u) : value;
-}
-inline float saturated(float value) { return value > 0.0f ? (value < 1.0f ? value : 1.0f) : 0.0f; }
-inline double saturated(double value) { return value > 0.0 ? (value < 1.0 ? value : 1.0) : 0.0; }
-
-template <bool ftz, class T>
-inline T input(T value) {
-    if constexpr (ftz && sizeof(T) == 4) return flushed(value);
-    return value;
-}
-template <bool ftz, bool saturate, class T>
-inline T output(T value) {
-    if constexpr (ftz && sizeof(T) == 4) value = flushed(value);
-    if constexpr (saturate) return saturated(value);
-    if constexpr (sizeof(T) == 4) return value != value ? canonical_nan : value;
-    return value;
-}
-
-struct FloatAdd { template <class T> static T of(T a, T b) { return a + b; } };
-struct FloatSubtract { template <class T> static T of(T a, T b) { return a - b; } };
-struct FloatMultiply { template <class T> static T of(T a, T b) { return a * b; } };
-struct FloatDivide { template <class T> static T of(T a, T b) { return a / b; } };
+struct FloatAdd {
+    template <class T>
+    static T of(T a, T b) {
+        return a + b;
+    }
+};
+struct FloatSubtract {
+    template <class T>
+    static T of(T a, T b) {
+        return a - b;
+    }
+};
+struct FloatMultiply {
+    template <class T>
+    static T of(T a, T b) {
+        return a * b;
+    }
+};
+struct FloatDivide {
+    template <class T>
+    static T of(T a, T b) {
+        return a / b;
+    }
+};
 /// -0 is less than +0, and a number wins over a NaN.
 struct FloatMinimum {
-    template <class T> static T of(T a, T b) {
+    template <class T>
+    static T of(T a, T b) {
         const T less = a < b || (a == b && std::signbit(a)) ? a : b;
         return a != a ? b : b != b ? a : less;
     }
 };
 struct FloatMaximum {
-    template <class T> static T of(T a, T b) {
+    template <class T>
+    static T of(T a, T b) {
         const T more = a > b || (a == b && !std::signbit(a)) ? a : b;
         return a != a ? b : b != b ? a : more;
     }
 };
 struct NanMinimum {
-    template <class T> static T of(T a, T b) {
+    template <class T>
+    static T of(T a, T b) {
         return a != a || b != b ? std::numeric_limits<T>::quiet_NaN() : FloatMinimum::of(a, b);
     }
 };
 struct NanMaximum {
-    template <class T> static T of(T a, T b) {
+    template <class T>
+    static T of(T a, T b) {
         return a != a || b != b ? std::numeric_limits<T>::quiet_NaN() : FloatMaximum::of(a, b);
     }
 };
-struct FloatReciprocal { template <class T> static T of(T a) { return T{1} / a; } };
-struct FloatRoot { template <class T> static T of(T a) { return std::sqrt(a); } };
-struct Fused { template <class T> static T of(T a, T b, T c) { return std::fma(a, b, c); } };
+struct FloatReciprocal {
+    template <class T>
+    static T of(T a) {
+        return T{1} / a;
+    }
+};
+struct FloatRoot {
+    template <class T>
+    static T of(T a) {
+        return std::sqrt(a);
+    }
+};
+struct Fused {
+    template <class T>
+    static T of(T a, T b, T c) {
+        return std::fma(a, b, c);
+    }
+};
 
 template <class Op, class T, bool ftz, bool saturate>
 void float_unary(Warp& warp, const Instruction& i) {
     const T* const a = warp.in<T>(i.a);
-    each_lane<T>(warp, i.d, [=](unsigned lane) {
-        return output<ftz, saturate>(Op::of(input<ftz>(a[lane])));
-    });
+    each_lane<T>(warp, i.d,
+                 [=](unsigned lane) { return output<ftz, saturate>(Op::of(input<ftz>(a[lane]))); });
 }
 template <class Op, class T, bool ftz, bool saturate>
 void float_binary(Warp& warp, const Instruction& i) {
@@ -144,11 +161,17 @@ Handler with_modes(const FloatModes& modes) {
 }
 
 template <class Op, class T, bool ftz, bool saturate>
-struct UnaryShape { static void run(Warp& w, const Instruction& i) { float_unary<Op, T, ftz, saturate>(w, i); } };
+struct UnaryShape {
+    static void run(Warp& w, const Instruction& i) { float_unary<Op, T, ftz, saturate>(w, i); }
+};
 template <class Op, class T, bool ftz, bool saturate>
-struct BinaryShape { static void run(Warp& w, const Instruction& i) { float_binary<Op, T, ftz, saturate>(w, i); } };
+struct BinaryShape {
+    static void run(Warp& w, const Instruction& i) { float_binary<Op, T, ftz, saturate>(w, i); }
+};
 template <class Op, class T, bool ftz, bool saturate>
-struct TernaryShape { static void run(Warp& w, const Instruction& i) { float_ternary<Op, T, ftz, saturate>(w, i); } };
+struct TernaryShape {
+    static void run(Warp& w, const Instruction& i) { float_ternary<Op, T, ftz, saturate>(w, i); }
+};
 
 template <class T>
 Handler float_of(std::string_view name, const FloatModes& modes) {
@@ -158,62 +181,25 @@ Handler float_of(std::string_view name, const FloatModes& modes) {
     if (name == "mul") return with_modes<BinaryShape, FloatMultiply, T>(modes);
     if (name == "div") return with_modes<BinaryShape, FloatDivide, T>(modes);
     if (name == "min")
-        return modes.nan ? with_modes<BinaryShape, NanMinimum, T>(modes) : with_modes<BinaryShape, FloatMinimum, T>(modes);
+        return modes.nan ? with_modes<BinaryShape, NanMinimum, T>(modes)
+                         : with_modes<BinaryShape, FloatMinimum, T>(modes);
     if (name == "max")
-        return modes.nan ? with_modes<BinaryShape, NanMaximum, T>(modes) : with_modes<BinaryShape, FloatMaximum, T>(modes);
+        return modes.nan ? with_modes<BinaryShape, NanMaximum, T>(modes)
+                         : with_modes<BinaryShape, FloatMaximum, T>(modes);
     if (name == "rcp") return with_modes<UnaryShape, FloatReciprocal, T>(modes);
     if (name == "sqrt") return with_modes<UnaryShape, FloatRoot, T>(modes);
     if (name == "fma" || name == "mad") return with_modes<TernaryShape, Fused, T>(modes);
-    if (name == "abs") return modes.ftz ? &float_sign<T, Bits, true, true> : &float_sign<T, Bits, true, false>;
-    if (name == "neg") return modes.ftz ? &float_sign<T, Bits, false, true> : &float_sign<T, Bits, false, false>;
+    if (name == "abs")
+        return modes.ftz ? &float_sign<T, Bits, true, true> : &float_sign<T, Bits, true, false>;
+    if (name == "neg")
+        return modes.ftz ? &float_sign<T, Bits, false, true> : &float_sign<T, Bits, false, false>;
     if (name == "copysign") return &copy_sign<Bits>;
     return nullptr;
 }
 
-// ---- what GPUs approximate, computed better than they do
-
-struct ApproximateSine { static double of(double a) { return std::sin(a); } };
-struct ApproximateCosine { static double of(double a) { return std::cos(a); } };
-struct ApproximateExponential { static double of(double a) { return std::exp2(a); } };
-struct ApproximateLogarithm { static double of(double a) { return std::log2(a); } };
-struct ApproximateTangent { static double of(double a) { return std::tanh(a); } };
-struct ApproximateInverseRoot { static double of(double a) { return 1.0 / std::sqrt(a); } };
-struct ApproximateRoot { static double of(double a) { return std::sqrt(a); } };
-struct ApproximateReciprocal { static double of(double a) { return 1.0 / a; } };
-
-template <class Op, class T, bool ftz>
-void approximate(Warp& warp, const Instruction& i) {
-    const T* const a = warp.in<T>(i.a);
-    each_lane<T>(warp, i.d, [=](unsigned lane) {
-        return output<ftz, false>(static_cast<T>(Op::of(static_cast<double>(input<ftz>(a[lane])))));
-    });
-}
-
-template <class Op>
-Handler approximate_of(Type type, bool ftz) {
-    if (type == Type::f64) return &approximate<Op, double, false>;
-    if (type != Type::f32) return nullptr;
-    return ftz ? &approximate<Op, float, true> : &approximate<Op, float, false>;
-}
-
-template <class T, class Bits>
-void test_finite(Warp& warp, const Instruction& i) {
-    const T* const a = warp.in<T>(i.a);
-    const unsigned mode = i.mode;
-    set_predicate(warp, i.d, lanes_where([=](unsigned lane) {
-        const int kind = std::fpclassify(a[lane]);
-        switch (mode) {
-            case 0: return kind != FP_NAN && kind != FP_INFINITE;
-            case 1: return kind == FP_INFINITE;
-            case 2: return kind != FP_NAN;
-            case 3: return kind == FP_NAN;
-            case 4: return kind == FP_NORMAL || kind == FP_ZERO;
-            default: return kind == FP_SUBNORMAL;
-        }
-    }));
-}
-
 }  // namespace
+
+namespace VGPU_PTX_ISA {
 
 Handler float_operation(std::string_view name, Type type, const FloatModes& modes) {
     if (type == Type::f32) return float_of<float>(name, modes);
@@ -221,22 +207,6 @@ Handler float_operation(std::string_view name, Type type, const FloatModes& mode
     return nullptr;
 }
 
-Handler approximate_operation(std::string_view name, Type type, bool ftz) {
-    if (name == "sin") return approximate_of<ApproximateSine>(type, ftz);
-    if (name == "cos") return approximate_of<ApproximateCosine>(type, ftz);
-    if (name == "ex2") return approximate_of<ApproximateExponential>(type, ftz);
-    if (name == "lg2") return approximate_of<ApproximateLogarithm>(type, ftz);
-    if (name == "tanh") return approximate_of<ApproximateTangent>(type, ftz);
-    if (name == "rsqrt") return approximate_of<ApproximateInverseRoot>(type, ftz);
-    if (name == "sqrt") return approximate_of<ApproximateRoot>(type, ftz);
-    if (name == "rcp") return approximate_of<ApproximateReciprocal>(type, ftz);
-    return nullptr;
-}
-
-Handler test_operation(std::string_view, Type type) {
-    return type == Type::f32   ? &test_finite<float, std::uint32_t>
-           : type == Type::f64 ? &test_finite<double, std::uint64_t>
-                               : nullptr;
-}
+}  // namespace VGPU_PTX_ISA
 
 }  // namespace vgpu::ptx

@@ -8,11 +8,19 @@
 namespace vgpu::ptx {
 namespace {
 
-struct HalfAdd { static double of(double a, double b, double) { return sum_for_rounding(a, b); } };
-struct HalfSubtract { static double of(double a, double b, double) { return sum_for_rounding(a, -b); } };
-struct HalfMultiply { static double of(double a, double b, double) { return a * b; } };
+struct HalfAdd {
+    static double of(double a, double b, double) { return sum_for_rounding(a, b); }
+};
+struct HalfSubtract {
+    static double of(double a, double b, double) { return sum_for_rounding(a, -b); }
+};
+struct HalfMultiply {
+    static double of(double a, double b, double) { return a * b; }
+};
 /// The product of two such numbers is exact in a double.
-struct HalfFused { static double of(double a, double b, double c) { return sum_for_rounding(a * b, c); } };
+struct HalfFused {
+    static double of(double a, double b, double c) { return sum_for_rounding(a * b, c); }
+};
 struct HalfMinimum {
     static double of(double a, double b, double) {
         return a != a ? b : b != b ? a : a < b || (a == b && std::signbit(a)) ? a : b;
@@ -24,13 +32,21 @@ struct HalfMaximum {
     }
 };
 struct HalfNanMinimum {
-    static double of(double a, double b, double) { return a != a ? a : b != b ? b : HalfMinimum::of(a, b, 0); }
+    static double of(double a, double b, double) {
+        return a != a ? a : b != b ? b : HalfMinimum::of(a, b, 0);
+    }
 };
 struct HalfNanMaximum {
-    static double of(double a, double b, double) { return a != a ? a : b != b ? b : HalfMaximum::of(a, b, 0); }
+    static double of(double a, double b, double) {
+        return a != a ? a : b != b ? b : HalfMaximum::of(a, b, 0);
+    }
 };
-struct HalfExponential { static double of(double a, double, double) { return std::exp2(a); } };
-struct HalfTangent { static double of(double a, double, double) { return std::tanh(a); } };
+struct HalfExponential {
+    static double of(double a, double, double) { return std::exp2(a); }
+};
+struct HalfTangent {
+    static double of(double a, double, double) { return std::tanh(a); }
+};
 
 /// What modes ask for, packed in Instruction::mode.
 constexpr std::uint8_t half_ftz = 1, half_saturate = 2, half_relu = 4;
@@ -61,9 +77,11 @@ void half(Warp& warp, const Instruction& i) {
     const T* const c = warp.in<T>(operands > 2 ? i.c : i.a);
     T* const d = warp.out<T>(i.d);
     each_active(warp.exec, [&](unsigned lane) {
-        std::uint32_t result = half_result<Op, format>(a[lane] & 0xffff, b[lane] & 0xffff, c[lane] & 0xffff, i.mode);
+        std::uint32_t result =
+            half_result<Op, format>(a[lane] & 0xffff, b[lane] & 0xffff, c[lane] & 0xffff, i.mode);
         if constexpr (sizeof(T) == 4) {
-            result |= half_result<Op, format>(a[lane] >> 16, b[lane] >> 16, c[lane] >> 16, i.mode) << 16;
+            result |= half_result<Op, format>(a[lane] >> 16, b[lane] >> 16, c[lane] >> 16, i.mode)
+                      << 16;
         }
         d[lane] = static_cast<T>(result);
     });
@@ -81,11 +99,16 @@ void half_sign(Warp& warp, const Instruction& i) {
 template <class Op, unsigned operands>
 Handler half_of(Type type) {
     switch (type) {
-        case Type::f16: return &half<Op, f16_format, std::uint16_t, operands>;
-        case Type::f16x2: return &half<Op, f16_format, std::uint32_t, operands>;
-        case Type::bf16: return &half<Op, bf16_format, std::uint16_t, operands>;
-        case Type::bf16x2: return &half<Op, bf16_format, std::uint32_t, operands>;
-        default: return nullptr;
+        case Type::f16:
+            return &half<Op, f16_format, std::uint16_t, operands>;
+        case Type::f16x2:
+            return &half<Op, f16_format, std::uint32_t, operands>;
+        case Type::bf16:
+            return &half<Op, bf16_format, std::uint16_t, operands>;
+        case Type::bf16x2:
+            return &half<Op, bf16_format, std::uint32_t, operands>;
+        default:
+            return nullptr;
     }
 }
 
@@ -97,13 +120,17 @@ Handler half_operation(std::string_view name, Type type, const FloatModes& modes
     if (name == "sub") return half_of<HalfSubtract, 2>(type);
     if (name == "mul") return half_of<HalfMultiply, 2>(type);
     if (name == "fma") return half_of<HalfFused, 3>(type);
-    if (name == "min") return modes.nan ? half_of<HalfNanMinimum, 2>(type) : half_of<HalfMinimum, 2>(type);
-    if (name == "max") return modes.nan ? half_of<HalfNanMaximum, 2>(type) : half_of<HalfMaximum, 2>(type);
+    if (name == "min")
+        return modes.nan ? half_of<HalfNanMinimum, 2>(type) : half_of<HalfMinimum, 2>(type);
+    if (name == "max")
+        return modes.nan ? half_of<HalfNanMaximum, 2>(type) : half_of<HalfMaximum, 2>(type);
     if (name == "ex2") return half_of<HalfExponential, 1>(type);
     if (name == "tanh") return half_of<HalfTangent, 1>(type);
     const bool pair = bytes_of(type) == 4;
-    if (name == "neg") return pair ? &half_sign<std::uint32_t, false> : &half_sign<std::uint16_t, false>;
-    if (name == "abs") return pair ? &half_sign<std::uint32_t, true> : &half_sign<std::uint16_t, true>;
+    if (name == "neg")
+        return pair ? &half_sign<std::uint32_t, false> : &half_sign<std::uint16_t, false>;
+    if (name == "abs")
+        return pair ? &half_sign<std::uint32_t, true> : &half_sign<std::uint16_t, true>;
     return nullptr;
 }
 

@@ -13,14 +13,32 @@ using Unsigned = std::make_unsigned_t<T>;
 /// Twice as wide, with the same sign.
 template <class T>
 struct WiderOf;
-template <> struct WiderOf<std::uint16_t> { using Type = std::uint32_t; };
-template <> struct WiderOf<std::int16_t> { using Type = std::int32_t; };
-template <> struct WiderOf<std::uint32_t> { using Type = std::uint64_t; };
-template <> struct WiderOf<std::int32_t> { using Type = std::int64_t; };
+template <>
+struct WiderOf<std::uint16_t> {
+    using Type = std::uint32_t;
+};
+template <>
+struct WiderOf<std::int16_t> {
+    using Type = std::int32_t;
+};
+template <>
+struct WiderOf<std::uint32_t> {
+    using Type = std::uint64_t;
+};
+template <>
+struct WiderOf<std::int32_t> {
+    using Type = std::int64_t;
+};
 __extension__ typedef unsigned __int128 Unsigned128;
 __extension__ typedef __int128 Signed128;
-template <> struct WiderOf<std::uint64_t> { using Type = Unsigned128; };
-template <> struct WiderOf<std::int64_t> { using Type = Signed128; };
+template <>
+struct WiderOf<std::uint64_t> {
+    using Type = Unsigned128;
+};
+template <>
+struct WiderOf<std::int64_t> {
+    using Type = Signed128;
+};
 template <class T>
 using Wider = typename WiderOf<T>::Type;
 
@@ -30,8 +48,7 @@ T wrap_multiply(T a, T b) {
 }
 template <class T>
 T high_half(T a, T b) {
-    return static_cast<T>(static_cast<Wider<T>>(static_cast<Wider<T>>(a) * b) >>
-                          (8 * sizeof(T)));
+    return static_cast<T>(static_cast<Wider<T>>(static_cast<Wider<T>>(a) * b) >> (8 * sizeof(T)));
 }
 template <class T>
 T wrap_add(T a, T b) {
@@ -42,10 +59,30 @@ T wrap_subtract(T a, T b) {
     return static_cast<T>(static_cast<Unsigned<T>>(a) - static_cast<Unsigned<T>>(b));
 }
 
-struct Add { template <class T> static T of(T a, T b) { return wrap_add(a, b); } };
-struct Subtract { template <class T> static T of(T a, T b) { return wrap_subtract(a, b); } };
-struct MultiplyLow { template <class T> static T of(T a, T b) { return wrap_multiply(a, b); } };
-struct MultiplyHigh { template <class T> static T of(T a, T b) { return high_half(a, b); } };
+struct Add {
+    template <class T>
+    static T of(T a, T b) {
+        return wrap_add(a, b);
+    }
+};
+struct Subtract {
+    template <class T>
+    static T of(T a, T b) {
+        return wrap_subtract(a, b);
+    }
+};
+struct MultiplyLow {
+    template <class T>
+    static T of(T a, T b) {
+        return wrap_multiply(a, b);
+    }
+};
+struct MultiplyHigh {
+    template <class T>
+    static T of(T a, T b) {
+        return high_half(a, b);
+    }
+};
 /// Division by zero gives all ones, as GPUs do.
 struct Divide {
     template <class T>
@@ -67,20 +104,34 @@ struct Remainder {
         return static_cast<T>(a % b);
     }
 };
-struct Minimum { template <class T> static T of(T a, T b) { return a < b ? a : b; } };
-struct Maximum { template <class T> static T of(T a, T b) { return a < b ? b : a; } };
+struct Minimum {
+    template <class T>
+    static T of(T a, T b) {
+        return a < b ? a : b;
+    }
+};
+struct Maximum {
+    template <class T>
+    static T of(T a, T b) {
+        return a < b ? b : a;
+    }
+};
 struct SaturatingAdd {
     template <class T>
     static T of(T a, T b) {
         const auto sum = static_cast<std::int64_t>(a) + static_cast<std::int64_t>(b);
-        return static_cast<T>(sum > 2147483647 ? 2147483647 : sum < -2147483648LL ? -2147483648LL : sum);
+        return static_cast<T>(sum > 2147483647      ? 2147483647
+                              : sum < -2147483648LL ? -2147483648LL
+                                                    : sum);
     }
 };
 struct SaturatingSubtract {
     template <class T>
     static T of(T a, T b) {
         const auto sum = static_cast<std::int64_t>(a) - static_cast<std::int64_t>(b);
-        return static_cast<T>(sum > 2147483647 ? 2147483647 : sum < -2147483648LL ? -2147483648LL : sum);
+        return static_cast<T>(sum > 2147483647      ? 2147483647
+                              : sum < -2147483648LL ? -2147483648LL
+                                                    : sum);
     }
 };
 template <class T>
@@ -90,32 +141,64 @@ std::int64_t low_24_bits(T a) {
                                : static_cast<std::int64_t>(low >> 8);
 }
 struct Multiply24Low {
-    template <class T> static T of(T a, T b) { return static_cast<T>(low_24_bits(a) * low_24_bits(b)); }
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>(low_24_bits(a) * low_24_bits(b));
+    }
 };
 struct Multiply24High {
-    template <class T> static T of(T a, T b) { return static_cast<T>((low_24_bits(a) * low_24_bits(b)) >> 16); }
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>((low_24_bits(a) * low_24_bits(b)) >> 16);
+    }
 };
 
-struct Negate { template <class T> static T of(T a) { return wrap_subtract(T{0}, a); } };
-struct Absolute { template <class T> static T of(T a) { return a < T{0} ? wrap_subtract(T{0}, a) : a; } };
+struct Negate {
+    template <class T>
+    static T of(T a) {
+        return wrap_subtract(T{0}, a);
+    }
+};
+struct Absolute {
+    template <class T>
+    static T of(T a) {
+        return a < T{0} ? wrap_subtract(T{0}, a) : a;
+    }
+};
 
 struct MultiplyAddLow {
-    template <class T> static T of(T a, T b, T c) { return wrap_add(wrap_multiply(a, b), c); }
+    template <class T>
+    static T of(T a, T b, T c) {
+        return wrap_add(wrap_multiply(a, b), c);
+    }
 };
 struct MultiplyAddHigh {
-    template <class T> static T of(T a, T b, T c) { return wrap_add(high_half(a, b), c); }
+    template <class T>
+    static T of(T a, T b, T c) {
+        return wrap_add(high_half(a, b), c);
+    }
 };
 struct MultiplyAdd24Low {
-    template <class T> static T of(T a, T b, T c) { return wrap_add(Multiply24Low::of(a, b), c); }
+    template <class T>
+    static T of(T a, T b, T c) {
+        return wrap_add(Multiply24Low::of(a, b), c);
+    }
 };
 struct MultiplyAdd24High {
-    template <class T> static T of(T a, T b, T c) { return wrap_add(Multiply24High::of(a, b), c); }
+    template <class T>
+    static T of(T a, T b, T c) {
+        return wrap_add(Multiply24High::of(a, b), c);
+    }
 };
 struct SaturatingMultiplyAddHigh {
-    template <class T> static T of(T a, T b, T c) { return SaturatingAdd::of(high_half(a, b), c); }
+    template <class T>
+    static T of(T a, T b, T c) {
+        return SaturatingAdd::of(high_half(a, b), c);
+    }
 };
 struct AbsoluteDifference {
-    template <class T> static T of(T a, T b, T c) {
+    template <class T>
+    static T of(T a, T b, T c) {
         return wrap_add(a < b ? wrap_subtract(b, a) : wrap_subtract(a, b), c);
     }
 };
@@ -143,54 +226,78 @@ void ternary(Warp& warp, const Instruction& i) {
 template <class Op>
 Handler any_sign_binary(Type type) {
     switch (bytes_of(type)) {
-        case 2: return &binary<Op, std::uint16_t>;
-        case 4: return &binary<Op, std::uint32_t>;
-        case 8: return &binary<Op, std::uint64_t>;
-        default: return nullptr;
+        case 2:
+            return &binary<Op, std::uint16_t>;
+        case 4:
+            return &binary<Op, std::uint32_t>;
+        case 8:
+            return &binary<Op, std::uint64_t>;
+        default:
+            return nullptr;
     }
 }
 template <class Op>
 Handler signed_binary(Type type) {
     switch (type) {
-        case Type::u16: return &binary<Op, std::uint16_t>;
-        case Type::u32: return &binary<Op, std::uint32_t>;
-        case Type::u64: return &binary<Op, std::uint64_t>;
-        case Type::s16: return &binary<Op, std::int16_t>;
-        case Type::s32: return &binary<Op, std::int32_t>;
-        case Type::s64: return &binary<Op, std::int64_t>;
-        default: return nullptr;
+        case Type::u16:
+            return &binary<Op, std::uint16_t>;
+        case Type::u32:
+            return &binary<Op, std::uint32_t>;
+        case Type::u64:
+            return &binary<Op, std::uint64_t>;
+        case Type::s16:
+            return &binary<Op, std::int16_t>;
+        case Type::s32:
+            return &binary<Op, std::int32_t>;
+        case Type::s64:
+            return &binary<Op, std::int64_t>;
+        default:
+            return nullptr;
     }
 }
 template <class Op>
 Handler signed_unary(Type type) {
     switch (type) {
-        case Type::s16: return &unary<Op, std::int16_t>;
-        case Type::s32: return &unary<Op, std::int32_t>;
-        case Type::s64: return &unary<Op, std::int64_t>;
-        default: return nullptr;
+        case Type::s16:
+            return &unary<Op, std::int16_t>;
+        case Type::s32:
+            return &unary<Op, std::int32_t>;
+        case Type::s64:
+            return &unary<Op, std::int64_t>;
+        default:
+            return nullptr;
     }
 }
 template <class Op>
 Handler signed_ternary(Type type) {
     switch (type) {
-        case Type::u16: return &ternary<Op, std::uint16_t>;
-        case Type::u32: return &ternary<Op, std::uint32_t>;
-        case Type::u64: return &ternary<Op, std::uint64_t>;
-        case Type::s16: return &ternary<Op, std::int16_t>;
-        case Type::s32: return &ternary<Op, std::int32_t>;
-        case Type::s64: return &ternary<Op, std::int64_t>;
-        default: return nullptr;
+        case Type::u16:
+            return &ternary<Op, std::uint16_t>;
+        case Type::u32:
+            return &ternary<Op, std::uint32_t>;
+        case Type::u64:
+            return &ternary<Op, std::uint64_t>;
+        case Type::s16:
+            return &ternary<Op, std::int16_t>;
+        case Type::s32:
+            return &ternary<Op, std::int32_t>;
+        case Type::s64:
+            return &ternary<Op, std::int64_t>;
+        default:
+            return nullptr;
     }
 }
 template <class Op>
 Handler word_binary(Type type) {
-    return type == Type::u32 ? &binary<Op, std::uint32_t>
-           : type == Type::s32 ? &binary<Op, std::int32_t> : nullptr;
+    return type == Type::u32   ? &binary<Op, std::uint32_t>
+           : type == Type::s32 ? &binary<Op, std::int32_t>
+                               : nullptr;
 }
 template <class Op>
 Handler word_ternary(Type type) {
-    return type == Type::u32 ? &ternary<Op, std::uint32_t>
-           : type == Type::s32 ? &ternary<Op, std::int32_t> : nullptr;
+    return type == Type::u32   ? &ternary<Op, std::uint32_t>
+           : type == Type::s32 ? &ternary<Op, std::int32_t>
+                               : nullptr;
 }
 template <class Op>
 Handler s32_only(Type type) {
@@ -213,7 +320,8 @@ constexpr Named integer_table[] = {
     {"mul24.hi", &word_binary<Multiply24High>},
     {"mad.lo", &signed_ternary<MultiplyAddLow>},
     {"mad.hi", &signed_ternary<MultiplyAddHigh>},
-    {"mad.hi.sat", [](Type type) -> Handler {
+    {"mad.hi.sat",
+     [](Type type) -> Handler {
          return type == Type::s32 ? &ternary<SaturatingMultiplyAddHigh, std::int32_t> : nullptr;
      }},
     {"mad24.lo", &word_ternary<MultiplyAdd24Low>},
@@ -250,11 +358,16 @@ void wide(Warp& warp, const Instruction& i) {
 template <bool add>
 Handler wide_of(Type type) {
     switch (type) {
-        case Type::u16: return &wide<std::uint16_t, add>;
-        case Type::s16: return &wide<std::int16_t, add>;
-        case Type::u32: return &wide<std::uint32_t, add>;
-        case Type::s32: return &wide<std::int32_t, add>;
-        default: return nullptr;
+        case Type::u16:
+            return &wide<std::uint16_t, add>;
+        case Type::s16:
+            return &wide<std::int16_t, add>;
+        case Type::u32:
+            return &wide<std::uint32_t, add>;
+        case Type::s32:
+            return &wide<std::int32_t, add>;
+        default:
+            return nullptr;
     }
 }
 
@@ -287,8 +400,8 @@ void multiply_with_carry(Warp& warp, const Instruction& i) {
     U* const d = warp.out<U>(i.d);
     each_active(warp.exec, [&](unsigned lane) {
         const U carry = with_carry ? static_cast<U>(warp.carry >> lane & 1u) : U{0};
-        const U product = static_cast<U>(high ? high_half(a[lane], b[lane])
-                                              : wrap_multiply(a[lane], b[lane]));
+        const U product =
+            static_cast<U>(high ? high_half(a[lane], b[lane]) : wrap_multiply(a[lane], b[lane]));
         const U partial = static_cast<U>(product + c[lane]);
         const U sum = static_cast<U>(partial + carry);
         const bool out = partial < product || sum < partial;
@@ -306,17 +419,22 @@ Handler carry_add_of(Type type) {
 template <bool high, bool with_carry>
 Handler carry_multiply_of(Type type) {
     switch (type) {
-        case Type::u32: return &multiply_with_carry<std::uint32_t, high, with_carry>;
-        case Type::s32: return &multiply_with_carry<std::int32_t, high, with_carry>;
-        case Type::u64: return &multiply_with_carry<std::uint64_t, high, with_carry>;
-        case Type::s64: return &multiply_with_carry<std::int64_t, high, with_carry>;
-        default: return nullptr;
+        case Type::u32:
+            return &multiply_with_carry<std::uint32_t, high, with_carry>;
+        case Type::s32:
+            return &multiply_with_carry<std::int32_t, high, with_carry>;
+        case Type::u64:
+            return &multiply_with_carry<std::uint64_t, high, with_carry>;
+        case Type::s64:
+            return &multiply_with_carry<std::int64_t, high, with_carry>;
+        default:
+            return nullptr;
     }
 }
 
 constexpr Named carry_table[] = {
-    {"add", &carry_add_of<false, false>},       {"addc", &carry_add_of<false, true>},
-    {"sub", &carry_add_of<true, false>},        {"subc", &carry_add_of<true, true>},
+    {"add", &carry_add_of<false, false>},         {"addc", &carry_add_of<false, true>},
+    {"sub", &carry_add_of<true, false>},          {"subc", &carry_add_of<true, true>},
     {"mad.lo", &carry_multiply_of<false, false>}, {"madc.lo", &carry_multiply_of<false, true>},
     {"mad.hi", &carry_multiply_of<true, false>},  {"madc.hi", &carry_multiply_of<true, true>},
 };

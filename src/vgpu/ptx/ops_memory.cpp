@@ -60,7 +60,8 @@ void to_register(Warp& warp, const Instruction& i, Slot slot, const T* values) {
                 return static_cast<Register>(static_cast<std::make_signed_t<T>>(values[lane]));
             });
         } else {
-            each_lane<Register>(warp, slot, [=](unsigned lane) { return static_cast<Register>(values[lane]); });
+            each_lane<Register>(warp, slot,
+                                [=](unsigned lane) { return static_cast<Register>(values[lane]); });
         }
     };
     if (i.register_bytes == 2) return write(std::uint16_t{});
@@ -71,7 +72,8 @@ void to_register(Warp& warp, const Instruction& i, Slot slot, const T* values) {
 template <class T>
 void from_register(const Warp& warp, const Instruction& i, Slot slot, T* values) {
     const auto read = [&](const auto* lanes) {
-        for (unsigned lane = 0; lane < warp_lanes; ++lane) values[lane] = static_cast<T>(lanes[lane]);
+        for (unsigned lane = 0; lane < warp_lanes; ++lane)
+            values[lane] = static_cast<T>(lanes[lane]);
     };
     if (i.register_bytes == 2) return read(warp.in<std::uint16_t>(slot));
     if (i.register_bytes == 4) return read(warp.in<std::uint32_t>(slot));
@@ -79,7 +81,8 @@ void from_register(const Warp& warp, const Instruction& i, Slot slot, T* values)
 }
 
 template <class T>
-void read_elements(Warp& warp, const Instruction& i, const Addresses& addresses, T (*values)[warp_lanes]) {
+void read_elements(Warp& warp, const Instruction& i, const Addresses& addresses,
+                   T (*values)[warp_lanes]) {
     const unsigned count = i.count;
     if (!i.strong && warp.exec == all_lanes && count == 1 && addresses.contiguous(sizeof(T))) {
         std::memcpy(values[0], addresses.pointer<T>(0), warp_lanes * sizeof(T));
@@ -97,7 +100,8 @@ void read_elements(Warp& warp, const Instruction& i, const Addresses& addresses,
 template <Space space, class T>
 void load(Warp& warp, const Instruction& i) {
     Addresses addresses;
-    find_addresses<space>(warp, i.a, i.flag, i.value, sizeof(T) * i.count, AccessKind::read, addresses);
+    find_addresses<space>(warp, i.a, i.flag, i.value, sizeof(T) * i.count, AccessKind::read,
+                          addresses);
     T values[8][warp_lanes];
     read_elements(warp, i, addresses, values);
     for (unsigned n = 0; n < i.count; ++n) {
@@ -112,7 +116,8 @@ void load(Warp& warp, const Instruction& i) {
 template <Space space, class T>
 void store(Warp& warp, const Instruction& i) {
     Addresses addresses;
-    find_addresses<space>(warp, i.a, i.flag, i.value, sizeof(T) * i.count, AccessKind::write, addresses);
+    find_addresses<space>(warp, i.a, i.flag, i.value, sizeof(T) * i.count, AccessKind::write,
+                          addresses);
     T values[8][warp_lanes];
     const unsigned count = i.count;
     for (unsigned n = 0; n < count; ++n) from_register(warp, i, i.list[n], values[n]);
@@ -135,21 +140,31 @@ void store(Warp& warp, const Instruction& i) {
 template <Space space>
 Handler load_of(unsigned bytes) {
     switch (bytes) {
-        case 1: return &load<space, std::uint8_t>;
-        case 2: return &load<space, std::uint16_t>;
-        case 4: return &load<space, std::uint32_t>;
-        case 8: return &load<space, std::uint64_t>;
-        default: return nullptr;
+        case 1:
+            return &load<space, std::uint8_t>;
+        case 2:
+            return &load<space, std::uint16_t>;
+        case 4:
+            return &load<space, std::uint32_t>;
+        case 8:
+            return &load<space, std::uint64_t>;
+        default:
+            return nullptr;
     }
 }
 template <Space space>
 Handler store_of(unsigned bytes) {
     switch (bytes) {
-        case 1: return &store<space, std::uint8_t>;
-        case 2: return &store<space, std::uint16_t>;
-        case 4: return &store<space, std::uint32_t>;
-        case 8: return &store<space, std::uint64_t>;
-        default: return nullptr;
+        case 1:
+            return &store<space, std::uint8_t>;
+        case 2:
+            return &store<space, std::uint16_t>;
+        case 4:
+            return &store<space, std::uint32_t>;
+        case 8:
+            return &store<space, std::uint64_t>;
+        default:
+            return nullptr;
     }
 }
 
@@ -172,7 +187,9 @@ void convert_address(Warp& warp, const Instruction& i) {
     const T* const a = warp.in<T>(i.a);
     if constexpr (space == Space::shared) {
         const auto base = reinterpret_cast<std::uint64_t>(warp.block->shared());
-        each_lane<T>(warp, i.d, [=](unsigned lane) { return static_cast<T>(to_generic ? a[lane] + base : a[lane] - base); });
+        each_lane<T>(warp, i.d, [=](unsigned lane) {
+            return static_cast<T>(to_generic ? a[lane] + base : a[lane] - base);
+        });
     } else if constexpr (space == Space::local) {
         each_active(warp.exec, [&](unsigned lane) {
             const auto base = reinterpret_cast<std::uint64_t>(warp.local_memory(lane));
@@ -221,7 +238,8 @@ void copy_async(Warp& warp, const Instruction& i) {
     find_addresses<Space::global>(warp, i.b, false, i.list[0], bytes, AccessKind::read, from);
     const auto* const sizes = i.c == no_slot ? nullptr : warp.in<std::uint32_t>(i.c);
     each_active(warp.exec, [&](unsigned lane) {
-        const std::size_t size = sizes == nullptr ? bytes : std::min<std::size_t>(sizes[lane], bytes);
+        const std::size_t size =
+            sizes == nullptr ? bytes : std::min<std::size_t>(sizes[lane], bytes);
         std::memcpy(to.pointer<std::byte>(lane), from.pointer<std::byte>(lane), size);
         std::memset(to.pointer<std::byte>(lane) + size, 0, bytes - size);
     });
@@ -230,9 +248,12 @@ void copy_async(Warp& warp, const Instruction& i) {
 template <bool to_generic, class T>
 Handler conversion_of(Space space) {
     switch (space) {
-        case Space::shared: return &convert_address<Space::shared, to_generic, T>;
-        case Space::local: return &convert_address<Space::local, to_generic, T>;
-        default: return &convert_address<Space::global, to_generic, T>;
+        case Space::shared:
+            return &convert_address<Space::shared, to_generic, T>;
+        case Space::local:
+            return &convert_address<Space::local, to_generic, T>;
+        default:
+            return &convert_address<Space::global, to_generic, T>;
     }
 }
 
@@ -240,51 +261,77 @@ Handler conversion_of(Space space) {
 
 Handler load_operation(Space space, unsigned bytes) {
     switch (space) {
-        case Space::shared: return load_of<Space::shared>(bytes);
-        case Space::local: return load_of<Space::local>(bytes);
-        default: return load_of<Space::generic>(bytes);
+        case Space::shared:
+            return load_of<Space::shared>(bytes);
+        case Space::local:
+            return load_of<Space::local>(bytes);
+        default:
+            return load_of<Space::generic>(bytes);
     }
 }
 
 Handler store_operation(Space space, unsigned bytes) {
     switch (space) {
-        case Space::shared: return store_of<Space::shared>(bytes);
-        case Space::local: return store_of<Space::local>(bytes);
-        case Space::constant: return nullptr;
-        default: return store_of<Space::generic>(bytes);
+        case Space::shared:
+            return store_of<Space::shared>(bytes);
+        case Space::local:
+            return store_of<Space::local>(bytes);
+        case Space::constant:
+            return nullptr;
+        default:
+            return store_of<Space::generic>(bytes);
     }
 }
 
 Handler load_parameter_operation(unsigned bytes) {
     switch (bytes) {
-        case 1: return &load_parameter<std::uint8_t>;
-        case 2: return &load_parameter<std::uint16_t>;
-        case 4: return &load_parameter<std::uint32_t>;
-        case 8: return &load_parameter<std::uint64_t>;
-        default: return nullptr;
+        case 1:
+            return &load_parameter<std::uint8_t>;
+        case 2:
+            return &load_parameter<std::uint16_t>;
+        case 4:
+            return &load_parameter<std::uint32_t>;
+        case 8:
+            return &load_parameter<std::uint64_t>;
+        default:
+            return nullptr;
     }
 }
 
 Handler address_conversion(Space space, bool to_generic, unsigned bytes) {
-    if (bytes == 8) return to_generic ? conversion_of<true, std::uint64_t>(space) : conversion_of<false, std::uint64_t>(space);
+    if (bytes == 8)
+        return to_generic ? conversion_of<true, std::uint64_t>(space)
+                          : conversion_of<false, std::uint64_t>(space);
     return nullptr;
 }
 
 Handler is_space_operation(Space space) {
     switch (space) {
-        case Space::shared: return &is_space<Space::shared>;
-        case Space::local: return &is_space<Space::local>;
-        case Space::param: return &is_space<Space::param>;
-        case Space::global: return &is_space<Space::global>;
-        default: return &is_space<Space::constant>;
+        case Space::shared:
+            return &is_space<Space::shared>;
+        case Space::local:
+            return &is_space<Space::local>;
+        case Space::param:
+            return &is_space<Space::param>;
+        case Space::global:
+            return &is_space<Space::global>;
+        default:
+            return &is_space<Space::constant>;
     }
 }
 
-Handler fence_operation() { return &fence; }
-Handler prefetch_operation() { return &prefetch; }
+Handler fence_operation() {
+    return &fence;
+}
+Handler prefetch_operation() {
+    return &prefetch;
+}
 
 Handler copy_async_operation(unsigned bytes) {
-    return bytes == 4 ? &copy_async<4> : bytes == 8 ? &copy_async<8> : bytes == 16 ? &copy_async<16> : nullptr;
+    return bytes == 4    ? &copy_async<4>
+           : bytes == 8  ? &copy_async<8>
+           : bytes == 16 ? &copy_async<16>
+                         : nullptr;
 }
 
 }  // namespace vgpu::ptx

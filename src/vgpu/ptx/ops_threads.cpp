@@ -16,7 +16,8 @@ void barrier(Warp& warp, const Instruction& i) {
     const std::uint32_t number = uniform(warp, i.a);
     const auto first = static_cast<unsigned>(std::countr_zero(warp.exec));
     if (number >= block_barriers)
-        warp.block->fail(warp, FaultKind::illegal_instruction, "barrier " + std::to_string(number) + " of 16", first);
+        warp.block->fail(warp, FaultKind::illegal_instruction,
+                         "barrier " + std::to_string(number) + " of 16", first);
     const std::uint32_t expected = i.b == no_slot ? 0 : uniform(warp, i.b);
     if (i.c != no_slot) {
         const std::uint32_t value = predicate(warp, i.c) ^ (i.flag ? all_lanes : 0u);
@@ -39,7 +40,9 @@ void barrier_result(Warp& warp, const Instruction& i) {
     }
 }
 
-void warp_barrier(Warp& warp, const Instruction& i) { warp.gather(uniform(warp, i.a), true); }
+void warp_barrier(Warp& warp, const Instruction& i) {
+    warp.gather(uniform(warp, i.a), true);
+}
 
 /// Whether the instruction can run now; c or list[0] has the members. Old forms have none.
 bool together(Warp& warp, Slot members) {
@@ -72,7 +75,8 @@ void shuffle(Warp& warp, const Instruction& i) {
         inside |= static_cast<std::uint32_t>(valid) << n;
         result[n] = values[valid ? from & 31 : lane];
     }
-    if (i.d != no_slot) each_lane<std::uint32_t>(warp, i.d, [&](unsigned lane) { return result[lane]; });
+    if (i.d != no_slot)
+        each_lane<std::uint32_t>(warp, i.d, [&](unsigned lane) { return result[lane]; });
     if (i.list[1] != no_slot) set_predicate(warp, i.list[1], inside);
 }
 
@@ -87,8 +91,9 @@ void vote(Warp& warp, const Instruction& i) {
     if constexpr (mode == Vote::ballot) {
         each_lane<std::uint32_t>(warp, i.d, [=](unsigned) { return value; });
     } else {
-        const bool holds = mode == Vote::all ? value == members : mode == Vote::any ? value != 0
-                                                                : value == members || value == 0;
+        const bool holds = mode == Vote::all   ? value == members
+                           : mode == Vote::any ? value != 0
+                                               : value == members || value == 0;
         set_predicate(warp, i.d, holds ? all_lanes : 0);
     }
 }
@@ -108,8 +113,11 @@ void match(Warp& warp, const Instruction& i) {
         same_everywhere &= result[lane] == warp.exec;
     });
     const std::uint32_t everybody = same_everywhere ? warp.exec : 0;
-    if (i.d != no_slot) each_lane<std::uint32_t>(warp, i.d, [&](unsigned lane) { return all ? everybody : result[lane]; });
-    if (all && i.list != nullptr && i.list[0] != no_slot) set_predicate(warp, i.list[0], same_everywhere ? all_lanes : 0);
+    if (i.d != no_slot)
+        each_lane<std::uint32_t>(warp, i.d,
+                                 [&](unsigned lane) { return all ? everybody : result[lane]; });
+    if (all && i.list != nullptr && i.list[0] != no_slot)
+        set_predicate(warp, i.list[0], same_everywhere ? all_lanes : 0);
 }
 
 /// c: members.
@@ -128,14 +136,30 @@ void reduce(Warp& warp, const Instruction& i, F combine) {
 
 using Word = std::uint32_t;
 using SignedWord = std::int32_t;
-void reduce_add(Warp& w, const Instruction& i) { reduce<Word>(w, i, [](Word a, Word b) { return a + b; }); }
-void reduce_and(Warp& w, const Instruction& i) { reduce<Word>(w, i, [](Word a, Word b) { return a & b; }); }
-void reduce_or(Warp& w, const Instruction& i) { reduce<Word>(w, i, [](Word a, Word b) { return a | b; }); }
-void reduce_xor(Warp& w, const Instruction& i) { reduce<Word>(w, i, [](Word a, Word b) { return a ^ b; }); }
-void reduce_min(Warp& w, const Instruction& i) { reduce<Word>(w, i, [](Word a, Word b) { return a < b ? a : b; }); }
-void reduce_max(Warp& w, const Instruction& i) { reduce<Word>(w, i, [](Word a, Word b) { return a < b ? b : a; }); }
-void reduce_smin(Warp& w, const Instruction& i) { reduce<SignedWord>(w, i, [](SignedWord a, SignedWord b) { return a < b ? a : b; }); }
-void reduce_smax(Warp& w, const Instruction& i) { reduce<SignedWord>(w, i, [](SignedWord a, SignedWord b) { return a < b ? b : a; }); }
+void reduce_add(Warp& w, const Instruction& i) {
+    reduce<Word>(w, i, [](Word a, Word b) { return a + b; });
+}
+void reduce_and(Warp& w, const Instruction& i) {
+    reduce<Word>(w, i, [](Word a, Word b) { return a & b; });
+}
+void reduce_or(Warp& w, const Instruction& i) {
+    reduce<Word>(w, i, [](Word a, Word b) { return a | b; });
+}
+void reduce_xor(Warp& w, const Instruction& i) {
+    reduce<Word>(w, i, [](Word a, Word b) { return a ^ b; });
+}
+void reduce_min(Warp& w, const Instruction& i) {
+    reduce<Word>(w, i, [](Word a, Word b) { return a < b ? a : b; });
+}
+void reduce_max(Warp& w, const Instruction& i) {
+    reduce<Word>(w, i, [](Word a, Word b) { return a < b ? b : a; });
+}
+void reduce_smin(Warp& w, const Instruction& i) {
+    reduce<SignedWord>(w, i, [](SignedWord a, SignedWord b) { return a < b ? a : b; });
+}
+void reduce_smax(Warp& w, const Instruction& i) {
+    reduce<SignedWord>(w, i, [](SignedWord a, SignedWord b) { return a < b ? b : a; });
+}
 
 void active_lanes(Warp& warp, const Instruction& i) {
     const std::uint32_t lanes = warp.active;
@@ -150,7 +174,9 @@ void elect(Warp& warp, const Instruction& i) {
     set_predicate(warp, i.list[0], 1u << leader);
 }
 
-void sleep(Warp& warp, const Instruction&) { warp.give_way(); }
+void sleep(Warp& warp, const Instruction&) {
+    warp.give_way();
+}
 
 enum class Clock { cycles, cycles_high, nanoseconds, nanoseconds_high };
 
@@ -158,30 +184,45 @@ template <Clock clock, class T>
 void read_clock(Warp& warp, const Instruction& i) {
     constexpr bool cycles = clock == Clock::cycles || clock == Clock::cycles_high;
     constexpr bool high = clock == Clock::cycles_high || clock == Clock::nanoseconds_high;
-    const std::uint64_t now = cycles ? warp.block->clock() : warp.block->context().hooks->global_timer_ns();
+    const std::uint64_t now =
+        cycles ? warp.block->clock() : warp.block->context().hooks->global_timer_ns();
     each_lane<T>(warp, i.d, [=](unsigned) { return static_cast<T>(high ? now >> 32 : now); });
 }
 
 }  // namespace
 
-Handler barrier_operation() { return &barrier; }
-Handler barrier_result_operation() { return &barrier_result; }
-Handler warp_barrier_operation() { return &warp_barrier; }
+Handler barrier_operation() {
+    return &barrier;
+}
+Handler barrier_result_operation() {
+    return &barrier_result;
+}
+Handler warp_barrier_operation() {
+    return &warp_barrier;
+}
 
 Handler shuffle_operation(std::string_view mode) {
-    return mode == "up" ? &shuffle<Shuffle::up> : mode == "down" ? &shuffle<Shuffle::down>
-           : mode == "bfly" ? &shuffle<Shuffle::butterfly> : mode == "idx" ? &shuffle<Shuffle::index> : nullptr;
+    return mode == "up"     ? &shuffle<Shuffle::up>
+           : mode == "down" ? &shuffle<Shuffle::down>
+           : mode == "bfly" ? &shuffle<Shuffle::butterfly>
+           : mode == "idx"  ? &shuffle<Shuffle::index>
+                            : nullptr;
 }
 
 Handler vote_operation(std::string_view mode) {
-    return mode == "all" ? &vote<Vote::all> : mode == "any" ? &vote<Vote::any>
-           : mode == "uni" ? &vote<Vote::uniform> : mode == "ballot" ? &vote<Vote::ballot> : nullptr;
+    return mode == "all"      ? &vote<Vote::all>
+           : mode == "any"    ? &vote<Vote::any>
+           : mode == "uni"    ? &vote<Vote::uniform>
+           : mode == "ballot" ? &vote<Vote::ballot>
+                              : nullptr;
 }
 
 Handler match_operation(std::string_view mode, unsigned bytes) {
     if (bytes != 4 && bytes != 8) return nullptr;
-    if (mode == "any") return bytes == 4 ? &match<std::uint32_t, false> : &match<std::uint64_t, false>;
-    if (mode == "all") return bytes == 4 ? &match<std::uint32_t, true> : &match<std::uint64_t, true>;
+    if (mode == "any")
+        return bytes == 4 ? &match<std::uint32_t, false> : &match<std::uint64_t, false>;
+    if (mode == "all")
+        return bytes == 4 ? &match<std::uint32_t, true> : &match<std::uint64_t, true>;
     return nullptr;
 }
 
@@ -196,9 +237,15 @@ Handler redux_operation(std::string_view name, Type type) {
     return nullptr;
 }
 
-Handler activemask_operation() { return &active_lanes; }
-Handler elect_operation() { return &elect; }
-Handler nanosleep_operation() { return &sleep; }
+Handler activemask_operation() {
+    return &active_lanes;
+}
+Handler elect_operation() {
+    return &elect;
+}
+Handler nanosleep_operation() {
+    return &sleep;
+}
 
 Handler clock_operation(std::string_view name) {
     if (name == "%clock" || name == "%clock_lo") return &read_clock<Clock::cycles, std::uint32_t>;

@@ -83,18 +83,21 @@ inline std::uint32_t narrow(double value, Rounding rounding, bool finite) {
     const std::uint64_t magnitude = bits & ~double_sign;
     if (magnitude > double_infinity) return format.nan();
     const std::uint32_t sign = negative ? format.sign_bit() : 0;
-    const std::uint32_t beyond = finite || !format.has_infinity ? format.largest() : format.infinity();
+    const std::uint32_t beyond =
+        finite || !format.has_infinity ? format.largest() : format.infinity();
     if (magnitude == double_infinity)
         return finite || format.has_infinity ? sign | beyond : format.nan();
     const int exponent = static_cast<int>(magnitude >> 52) - 1023;
     constexpr int least = 1 - format.bias();
     const int used = exponent < least ? least : exponent;
-    const auto shift = static_cast<unsigned>(52 - static_cast<int>(format.mantissa_bits) + used - exponent);
+    const auto shift =
+        static_cast<unsigned>(52 - static_cast<int>(format.mantissa_bits) + used - exponent);
     const std::uint64_t mantissa =
         magnitude >> 52 == 0 ? 0 : (magnitude & 0xfffffffffffffu) | std::uint64_t{1} << 52;
     // Very small values: only whether something is left matters.
     const std::uint64_t kept = shift > 60 ? 0 : mantissa >> shift;
-    const std::uint64_t rest = shift > 60 ? (magnitude != 0) : mantissa & ((std::uint64_t{1} << shift) - 1);
+    const std::uint64_t rest =
+        shift > 60 ? (magnitude != 0) : mantissa & ((std::uint64_t{1} << shift) - 1);
     const std::uint64_t half = shift > 60 ? 2 : std::uint64_t{1} << (shift - 1);
     const std::uint64_t rounded = kept + rounds_up(rounding, negative, (kept & 1) != 0, rest, half);
     const std::uint64_t result =
@@ -103,7 +106,9 @@ inline std::uint32_t narrow(double value, Rounding rounding, bool finite) {
         const bool towards_zero = rounding == Rounding::zero ||
                                   (rounding == Rounding::down && !negative) ||
                                   (rounding == Rounding::up && negative);
-        return sign | (towards_zero ? format.largest() : format.has_infinity || finite ? beyond : format.nan());
+        return sign | (towards_zero                    ? format.largest()
+                       : format.has_infinity || finite ? beyond
+                                                       : format.nan());
     }
     return sign | static_cast<std::uint32_t>(result);
 }

@@ -34,18 +34,18 @@ struct Variable {
 struct Operand {
     enum class Kind : std::uint8_t {
         none,
-        sink,      ///< _
-        reg,       ///< index: of a register
-        special,   ///< name
-        integer,   ///< value
-        real32,    ///< value: bits
-        real64,    ///< value: bits
-        local,     ///< index: of the function's variables
-        symbol,    ///< name: a variable or function of the module
-        label,     ///< index: of a statement, or of a table of labels
-        vector,    ///< elements
-        address,   ///< elements[0] + value
-        list,      ///< elements, of a call
+        sink,     ///< _
+        reg,      ///< index: of a register
+        special,  ///< name
+        integer,  ///< value
+        real32,   ///< value: bits
+        real64,   ///< value: bits
+        local,    ///< index: of the function's variables
+        symbol,   ///< name: a variable or function of the module
+        label,    ///< index: of a statement, or of a table of labels
+        vector,   ///< elements
+        address,  ///< elements[0] + value
+        list,     ///< elements, of a call
     };
     Kind kind = Kind::none;
     bool negated = false;  ///< !p, or a prefix minus of a register
@@ -59,7 +59,7 @@ struct Statement {
     std::string_view opcode;  ///< with modifiers
     Operand guard;            ///< kind none: always
     std::vector<Operand> operands;
-    std::uint32_t line = 0;                      ///< of the PTX text
+    std::uint32_t line = 0;                          ///< of the PTX text
     std::uint32_t source_file = 0, source_line = 0;  ///< from .loc; 0: unknown
 };
 
@@ -79,7 +79,8 @@ struct TargetTable {
 
 struct Body {
     std::vector<Register> registers;
-    std::vector<Variable> variables;  ///< .local, .shared, .param declared inside, after formal ones
+    std::vector<Variable>
+        variables;  ///< .local, .shared, .param declared inside, after formal ones
     std::vector<Statement> statements;
     std::vector<TargetTable> tables;
     std::vector<Prototype> prototypes;

@@ -65,8 +65,8 @@ private:
         const std::size_t point = text.find('.');
         if (point == std::string::npos || point == 0 || point > 3 || point + 1 >= text.size())
             lexer_.fail("expected a version such as 8.0");
-        contents_.version = static_cast<unsigned>(10 * std::atoi(text.c_str()) +
-                                                  (text[point + 1] - '0'));
+        contents_.version =
+            static_cast<unsigned>(10 * std::atoi(text.c_str()) + (text[point + 1] - '0'));
     }
 
     void skip_words() {
@@ -151,9 +151,8 @@ private:
                 function.required_threads = parse_extents();
             } else if (word == ".minnctapersm") {
                 function.min_blocks = static_cast<unsigned>(lexer_.expect_integer("a number"));
-            } else if (word == ".maxnreg" || word == ".maxnctapersm" ||
-                       word == ".maxclusterrank" || word == ".abi_preserve" ||
-                       word == ".abi_preserve_control") {
+            } else if (word == ".maxnreg" || word == ".maxnctapersm" || word == ".maxclusterrank" ||
+                       word == ".abi_preserve" || word == ".abi_preserve_control") {
                 lexer_.expect_integer("a number");
             } else if (word == ".reqnctapercluster") {
                 const Dim3 cluster = parse_extents();

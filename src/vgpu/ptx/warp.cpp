@@ -57,10 +57,11 @@ Frame* Warp::new_frame(const Code& callee, Frame* caller) {
     made->caller = caller;
     made->references = 0;
     made->depth = caller == nullptr ? 0 : caller->depth + 1;
-    made->local_offset = caller == nullptr
-                             ? 0
-                             : caller->local_offset +
-                                   static_cast<std::uint32_t>((caller->code->local_bytes + 15) / 16 * 16);
+    made->local_offset =
+        caller == nullptr
+            ? 0
+            : caller->local_offset +
+                  static_cast<std::uint32_t>((caller->code->local_bytes + 15) / 16 * 16);
     auto* const offsets = reinterpret_cast<std::uint64_t*>(made->registers);
     std::fill_n(offsets, warp_lanes, std::uint64_t{made->local_offset});
     return made;
@@ -96,7 +97,8 @@ void Warp::merge_groups() {
             Group& one = groups[i];
             const Group& other = groups[k];
             const bool same = one.frame == other.frame && one.pc == other.pc &&
-                              one.state == other.state && one.state != GroupState::at_block_barrier &&
+                              one.state == other.state &&
+                              one.state != GroupState::at_block_barrier &&
                               one.state != GroupState::at_warp_barrier;
             if (!same) {
                 ++k;
@@ -117,7 +119,8 @@ void Warp::settle_warp_waits() {
         if (group.state == GroupState::at_warp_barrier) at_barrier |= group.lanes;
     }
     for (Group& group : groups) {
-        const std::uint32_t here = group.state == GroupState::at_warp_barrier ? at_barrier : group.lanes;
+        const std::uint32_t here =
+            group.state == GroupState::at_warp_barrier ? at_barrier : group.lanes;
         const bool warp_wait = group.state == GroupState::at_warp_barrier ||
                                group.state == GroupState::at_warp_operation;
         if (warp_wait && (group.wait_lanes & live & ~here) == 0) group.state = GroupState::ready;
@@ -146,15 +149,22 @@ void Warp::select() {
     groups.erase(groups.begin() + (best - groups.data()));
     stop = never;
     for (const Group& group : groups) {
-        const bool meets = group.state == GroupState::ready || group.state == GroupState::at_warp_operation;
-        if (meets && group.frame == chosen.frame && group.pc > chosen.pc) stop = std::min(stop, group.pc);
+        const bool meets =
+            group.state == GroupState::ready || group.state == GroupState::at_warp_operation;
+        if (meets && group.frame == chosen.frame && group.pc > chosen.pc)
+            stop = std::min(stop, group.pc);
     }
     load(chosen);
 }
 
 void Warp::run(std::uint32_t budget) {
     spun = false;
-    for (Group& group : groups) group.passed_over = false;
+    const auto waits_for_turn = [](const Group& group) {
+        return group.state == GroupState::ready && !group.passed_over;
+    };
+    if (std::none_of(groups.begin(), groups.end(), waits_for_turn)) {
+        for (Group& group : groups) group.passed_over = false;
+    }
     select();
     while (active != 0) {
         while (!attention && pc < stop) {
@@ -165,13 +175,12 @@ void Warp::run(std::uint32_t budget) {
                 if (exec == 0) continue;
             }
             ++instructions;
-            thread_instructions += exec == all_lanes ? warp_lanes
-                                                     : static_cast<unsigned>(std::popcount(exec));
+            thread_instructions +=
+                exec == all_lanes ? warp_lanes : static_cast<unsigned>(std::popcount(exec));
             next.run(*this, next);
             if (--budget == 0) {
                 spun = true;
-                if (active != 0) groups.push_back({.lanes = active, .pc = pc, .frame = frame});
-                active = 0;
+                if (active != 0) give_way();
                 return;
             }
         }

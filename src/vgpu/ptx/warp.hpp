@@ -21,14 +21,19 @@ struct Frame {
     const Instruction* call = nullptr;  ///< in the caller's code
     std::uint32_t return_pc = 0;
     std::uint32_t depth = 0;
-    std::uint32_t references = 0;   ///< groups and callees
+    std::uint32_t references = 0;    ///< groups and callees
     std::uint32_t local_offset = 0;  ///< of its variables, in each lane's local memory
     std::byte* registers = nullptr;
     std::unique_ptr<std::byte[]> memory;
     std::size_t capacity = 0;
 };
 
-enum class GroupState : std::uint8_t { ready, at_block_barrier, at_warp_barrier, at_warp_operation };
+enum class GroupState : std::uint8_t {
+    ready,
+    at_block_barrier,
+    at_warp_barrier,
+    at_warp_operation
+};
 
 /// Lanes of a warp that are at one place of the program.
 struct Group {
