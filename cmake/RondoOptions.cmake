@@ -56,6 +56,10 @@ add_library(rondo_flags INTERFACE)
 target_compile_options(rondo_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wno-psabi>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wno-psabi>")
+# Errors name the source file that they come from: relative to the project, not with the folders of this machine.
+target_compile_options(rondo_flags INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>")
 # GCC takes the sources of a unity file for headers, in which anonymous namespaces would be mistakes, and what one source has
 # at file scope is shadowed by the locals of the next.
 target_compile_options(rondo_flags INTERFACE
