@@ -16,7 +16,9 @@
 # rondo_add_gpu_twin(test [TIMEOUT seconds])
 #   The objects of a test that calls nothing of vgpu's own, linked once more, with device code on NVIDIA's runtime, as gpu_<test>
 #   (label gpu). Skipped where there are not two GPUs. Does nothing without nvcc.
-find_package(GTest REQUIRED)
+if(RONDO_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+endif()
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)  # here, so that every folder sees it
 
@@ -26,8 +28,11 @@ set(RONDO_TEST_PREFIX "" CACHE STRING "Put before every test name, to tell build
 # Sanitizers make programs slower; their reports must be complete and must fail the test.
 set(rondo_test_environment VGPU_CHECK=1)
 set(rondo_test_labels "")
-set(rondo_test_launcher "")
+set(rondo_test_launcher ${CMAKE_CROSSCOMPILING_EMULATOR})
 set(rondo_timeout_factor 1)
+if(CMAKE_CROSSCOMPILING)
+  set(rondo_timeout_factor 10)  # in an emulator
+endif()
 if(RONDO_SANITIZER STREQUAL "address")
   set(rondo_timeout_factor 4)
   set(rondo_test_labels asan)

@@ -1,4 +1,5 @@
-# Optional developer targets: format, format-check (clang-format) and tidy (clang-tidy). Missing tools cost only their target.
+# Optional developer targets: format, format-check (clang-format), tidy (clang-tidy) and reference (Doxygen). Missing tools
+# cost only their target.
 
 # Formatting differs between versions of clang-format; this one is the reference (Debian 12's).
 set(RONDO_CLANG_FORMAT_VERSION 14)
@@ -23,3 +24,8 @@ if(RONDO_RUN_CLANG_TIDY)
     COMMAND "${RONDO_RUN_CLANG_TIDY}" -quiet -p "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/(src|topology|kernels|samples)/.*\\.cpp$"
     COMMENT "clang-tidy with .clang-tidy" VERBATIM)
 endif()
+
+# The API reference, from the public headers; the test api_reference makes it too.
+add_custom_target(reference
+  COMMAND "${PROJECT_SOURCE_DIR}/tests/scripts/check_reference" "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}/reference"
+  COMMENT "Doxygen, from include/" VERBATIM)

@@ -66,15 +66,17 @@ default_jobs() {
 # configure_tree PRESET [CMAKE ARGUMENTS...]: uses $root, $build and what scripts/setup found. Starts afresh when the checkout
 # has moved or another CUDA was chosen since the last time, because CMake can't follow that. Prints only errors and what is left out.
 configure_tree() {
-    local preset=$1 tree=$build/$1 log=$build/configure-$1.log fresh=()
+    local preset=$1 tree=$build/$1 log=$build/configure-$1.log fresh=() device=()
     shift
+    # PTX alone is quick to build; where it will run it is compiled for the GPU.
+    [[ $preset != cuda || ! -e /dev/nvidiactl ]] || device=(-D RONDO_CUDA_ARCHITECTURES=)
     if [[ -f $tree/CMakeCache.txt ]]; then
         if ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$tree/CMakeCache.txt" ||
             ! cmp -s "$build/rondo-setup.cmake" "$tree/rondo-setup.used"; then
             fresh=(--fresh)
         fi
     fi
-    if ! (cd "$root" && "$RONDO_CMAKE" --preset "$preset" "${fresh[@]}" -B "$tree" "$@") >"$log" 2>&1; then
+    if ! (cd "$root" && "$RONDO_CMAKE" --preset "$preset" "${fresh[@]}" -B "$tree" "${device[@]}" "$@") >"$log" 2>&1; then
         cat "$log" >&2
         return "$exit_build"
     fi

@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include "base/processor_pause.hpp"
+
 namespace rondo::bench {
 namespace {
 
@@ -16,9 +18,7 @@ void pin_to(int core) {
 /// Never gives the core away: every thread has one of its own, and who yields waits for everybody
 /// else who wants it.
 void relax() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
+    processor_pause();
 }
 
 }  // namespace

@@ -1,4 +1,8 @@
-// Collectives across GPUs: the host API.
+// Collectives across the GPUs of one process. Start here.
+//
+//     rondo::Communicator comm = rondo::Communicator::create();  // all GPUs of this machine
+//     rondo::Work work = comm.all_reduce(rondo::ReduceOp::sum, gradients);
+//     work.wait();                                // or enqueue what needs the sums on the streams
 #pragma once
 
 #include <chrono>
@@ -23,46 +27,62 @@
 
 namespace rondo {
 
-/// Ranks that a communicator has at most.
+/// The most ranks that a communicator can have.
 inline constexpr int max_ranks = 128;
 /// The least that CommunicatorOptions::scratch_bytes may be.
 inline constexpr std::size_t least_scratch_bytes = std::size_t{1} << 20;
 
+/// What a communicator is made of. The defaults suit most programs.
+///
+///     Communicator::create({.devices = {0, 1, 2, 3}, .timeout = std::chrono::seconds(30)});
 struct CommunicatorOptions {
-    std::vector<int> devices = {};  ///< rank r is on devices[r], 128 at most; empty: all devices
-    Strategy strategy = {};         ///< for calls that name none
-    /// Every wait for another rank ends after that long with a TimeoutError. 0: never.
+    /// Rank r runs on devices[r]; at most max_ranks. Empty: all devices of the machine.
+    std::vector<int> devices = {};
+    /// For calls that don't name a strategy of their own.
+    Strategy strategy = {};
+    /// How long one rank waits for another. Then all ranks get a TimeoutError that names the rank
+    /// which never joined. 0: wait forever.
     std::chrono::nanoseconds timeout = std::chrono::minutes(5);
+    /// Leave it alone unless you have measured something better.
     Tuning tuning = {};
-    /// Device memory that each rank reserves for data on its way, in all its collectives together;
-    /// nothing is allocated later. A multiple of 64. Less than the default may cost speed.
+    /// Device memory that each rank reserves for data in transit, shared by all its collectives.
+    /// Nothing more is allocated later. A multiple of 64, at least least_scratch_bytes. Less than
+    /// the default may be slower.
     std::size_t scratch_bytes = std::size_t{32} << 20;
-    /// The first communicator of a process tries out every two devices that should reach each
-    /// other, and does without links that are broken. False: it believes what CUDA says.
+    /// The first communicator of a process copies a little data between every two devices that
+    /// claim to reach each other, and avoids links that turn out to be broken. False: it believes
+    /// what CUDA says.
     bool self_test = true;
 };
 
-/// What one call may say besides its operands. Spans must live until the call returns.
+/// Options of a single call. All of them are optional.
+///
+///     comm.all_reduce(ReduceOp::sum, gradients, {.streams = streams});
+///     rank.all_reduce(ReduceOp::sum, data, data, count, {.streams = {&stream, 1}});
+///
+/// Spans are only read during the call.
 struct CallOptions {
-    /// One per rank (one in all for the call of a rank); empty: the legacy default streams.
+    /// The streams that the call is enqueued on: one per rank; exactly one for the call of a
+    /// RankHandle. Empty: the legacy default stream of each device.
     std::span<const cudaStream_t> streams = {};
+    /// Overrides CommunicatorOptions::strategy.
     std::optional<Strategy> strategy = {};
-    /// premul_sum: the factor of each rank (of the rank, for the call of a rank).
+    /// For ReduceOp::premul_sum: one factor per rank; exactly one for the call of a RankHandle.
     std::span<const double> factors = {};
-    /// From Communicator::add_schedule(); 0: a strategy's.
+    /// A number from Communicator::add_schedule(). 0: the strategy decides.
     std::uint32_t schedule = 0;
-    /// Calls that return their results put their Work here, when it is not null.
+    /// Where calls that return results (reduce(), broadcast(), batch_reduce()) store their Work.
     class Work* work = nullptr;
 };
 
-/// Why a call runs as it does.
+/// How a call would run, and why. From Communicator::explain().
 struct Explanation {
-    Strategy strategy = {};    ///< what runs
-    std::uint32_t blocks = 0;  ///< thread blocks of the rank that has most
-    double seconds = 0;        ///< predicted by simulation; 0: it was not simulated
-    Strategy runner_up = {};   ///< automatic: there is none
-    double runner_up_seconds = 0;
-    std::string reason = {};  ///< in words
+    Strategy strategy = {};        ///< the strategy that would run
+    std::uint32_t blocks = 0;      ///< thread blocks on the busiest rank
+    double seconds = 0;            ///< predicted by simulation; 0: not simulated
+    Strategy runner_up = {};       ///< the second best; automatic if there is none
+    double runner_up_seconds = 0;  ///< predicted, as above
+    std::string reason = {};       ///< the same for people, in a sentence or two
 };
 
 namespace detail {
@@ -116,18 +136,27 @@ RONDO_API std::vector<View>& view_storage(bool output);
 
 }  // namespace detail
 
-/// A call that was enqueued. Move-only. Destroying it does not wait.
+/// A call that has been enqueued: what every collective returns.
+///
+///     Work work = comm.all_reduce(ReduceOp::sum, gradients);
+///     ...                         // the host goes on; kernels behind it in the stream see sums
+///     work.wait();                // only if the host needs to know that it has ended
+///
+/// You may drop it: the call still runs, and its error shows in Communicator::status() and in the
+/// next call. Move-only.
 class RONDO_API Work {
 public:
+    /// Of no call: wait() returns at once.
     Work() = default;
     Work(Work&& other) noexcept;
     Work& operator=(Work&& other) noexcept;
     ~Work();
 
-    /// Blocks until the call has ended on all its ranks. Throws what went wrong: MismatchError,
-    /// TimeoutError, AbortedError or CudaError; the communicator is unusable then.
+    /// Blocks the calling thread until the call has ended on all ranks that it was made for. Throws
+    /// what went wrong: MismatchError, TimeoutError, AbortedError or CudaError. After that the
+    /// communicator is unusable, and no kernel touches your buffers any more.
     void wait();
-    /// True when the call has ended, well or not. Never blocks.
+    /// True once the call has ended, successfully or not. Never blocks.
     bool query() const;
     /// What went wrong so far, or null. Never blocks.
     std::exception_ptr error() const;
@@ -142,34 +171,56 @@ private:
     detail::CallRecord* first_ = nullptr;
 };
 
-/// A part of an exchange(): one message to or from another rank.
+/// One message of a RankHandle::exchange(). Make it with send_to() or receive_from().
 struct Transfer {
-    bool is_send = true;
-    int peer = 0;
-    ElementType type = ElementType::f32;
-    void* data = nullptr;  ///< a send only reads it
-    std::size_t count = 0;
+    bool is_send = true;                  ///< to the peer, or from it
+    int peer = 0;                         ///< a rank
+    ElementType type = ElementType::f32;  ///< the same for all transfers of an exchange
+    void* data = nullptr;                 ///< memory of this rank's device; a send only reads it
+    std::size_t count = 0;                ///< elements
 };
 
+/// A message of `count` elements to rank `peer`.
 template <class T>
 Transfer send_to(int peer, const T* data, std::size_t count) {
     return {true, peer, element_type_of<T>, const_cast<T*>(data), count};
 }
 
+/// A message of `count` elements from rank `peer`.
 template <class T>
 Transfer receive_from(int peer, T* data, std::size_t count) {
     return {false, peer, element_type_of<T>, data, count};
 }
 
-/// One rank's view, for programs with one thread per GPU. A call never waits for other ranks on the
-/// host. All ranks must make the same calls in the same order; when they don't, every one of them
-/// gets the same MismatchError and nothing is written.
+/// One rank of a communicator, for programs with one thread per GPU.
+///
+///     std::jthread worker([rank = comm.rank(i), data, count] {
+///         rank.all_reduce(ReduceOp::sum, data, data, count).wait();
+///     });
+///
+/// All ranks must make the same calls in the same order. A call returns as soon as its kernel is
+/// enqueued; it never waits for other ranks on the host.
+///
+/// **What can go wrong.** Bad arguments throw InvalidArgument at once, and nothing has happened.
+/// Ranks that call different things all get the same MismatchError from Work::wait(), which says
+/// what differs; nothing is written. If a rank does not call at all, the others get a TimeoutError
+/// that names it.
+///
+/// **Threads and streams.** Different ranks may call at the same time; calls of one rank must not
+/// race with each other. `streams` takes one stream of the rank's device. Pointers are memory of
+/// that device, of any alignment. Copies of a handle are the same rank, and keep the communicator
+/// alive.
+///
+/// **Cost.** One kernel launch. The first call of a kind (collective, type, operator, magnitude of
+/// the size) also plans it, which takes milliseconds; later calls neither plan nor allocate.
 class RONDO_API RankHandle {
 public:
+    /// Between 0 and the size of the communicator.
     int rank() const { return static_cast<int>(rank_); }
+    /// The CUDA device that it runs on.
     int device() const;
 
-    /// In place when both pointers are equal.
+    /// Every rank gets the reduction of all inputs. In place if `output` equals `input`.
     template <class T>
     Work all_reduce(ReduceOp op, const std::type_identity_t<T>* input, T* output, std::size_t count,
                     const CallOptions& options = {}) const {
@@ -179,7 +230,7 @@ public:
                     .count = count},
                    input, output, options);
     }
-    /// `output` is used at the root only; others may give nullptr.
+    /// Rank `root` gets the reduction of all inputs. Other ranks may pass nullptr as `output`.
     template <class T>
     Work reduce(ReduceOp op, const T* input, std::type_identity_t<T>* output, std::size_t count,
                 int root, const CallOptions& options = {}) const {
@@ -189,7 +240,7 @@ public:
                            .count = count},
                           input, output, root, options);
     }
-    /// `input` is used at the root only; others may give nullptr.
+    /// Every rank gets the input of `root`. Other ranks may pass nullptr as `input`.
     template <class T>
     Work broadcast(const std::type_identity_t<T>* input, T* output, std::size_t count, int root,
                    const CallOptions& options = {}) const {
@@ -197,7 +248,8 @@ public:
             {.collective = Collective::broadcast, .type = element_type_of<T>, .count = count},
             input, output, root, options);
     }
-    /// `count` elements for every rank; `input` has all of them, one rank's behind the other's.
+    /// Rank r gets part r of the reduction. `input` has size() * `count` elements, `output` has
+    /// `count`. In place if `output` is this rank's part of `input`.
     template <class T>
     Work reduce_scatter(ReduceOp op, const std::type_identity_t<T>* input, T* output,
                         std::size_t count, const CallOptions& options = {}) const {
@@ -207,7 +259,7 @@ public:
                     .count = count_of_all(count)},
                    input, output, options);
     }
-    /// The same with a count of its own for every rank.
+    /// The same with parts of different lengths: counts[r] elements for rank r.
     template <class T>
     Work reduce_scatter(ReduceOp op, const std::type_identity_t<T>* input, T* output,
                         std::span<const std::uint64_t> counts,
@@ -218,7 +270,8 @@ public:
                     .counts = counts},
                    input, output, options);
     }
-    /// `count` elements of every rank; `output` has room for all.
+    /// Every rank gets the inputs of all ranks, one after the other. `input` has `count` elements,
+    /// `output` has size() * `count`. In place if `input` is this rank's part of `output`.
     template <class T>
     Work all_gather(const std::type_identity_t<T>* input, T* output, std::size_t count,
                     const CallOptions& options = {}) const {
@@ -227,6 +280,7 @@ public:
                     .count = count_of_all(count)},
                    input, output, options);
     }
+    /// The same with inputs of different lengths: counts[r] elements from rank r.
     template <class T>
     Work all_gather(const std::type_identity_t<T>* input, T* output,
                     std::span<const std::uint64_t> counts, const CallOptions& options = {}) const {
@@ -234,8 +288,8 @@ public:
             {.collective = Collective::all_gather, .type = element_type_of<T>, .counts = counts},
             input, output, options);
     }
-    /// `count` elements for every rank and from every rank, in the order of the ranks. Not in
-    /// place.
+    /// Part d of `input` goes to rank d; part s of `output` comes from rank s. Both have size() *
+    /// `count` elements and must not overlap.
     template <class T>
     Work all_to_all(const std::type_identity_t<T>* input, T* output, std::size_t count,
                     const CallOptions& options = {}) const {
@@ -244,8 +298,9 @@ public:
                     .count = count_of_all(count)},
                    input, output, options);
     }
-    /// The same with a count of its own for every rank. What this rank sends another must be what
-    /// the other receives from it.
+    /// The same with parts of different lengths: send_counts[d] elements to rank d,
+    /// receive_counts[s] elements from rank s. What one rank sends must be what the other receives,
+    /// or all ranks get a MismatchError.
     template <class T>
     Work all_to_all(const std::type_identity_t<T>* input, T* output,
                     std::span<const std::uint64_t> send_counts,
@@ -257,7 +312,8 @@ public:
                     .receive_counts = receive_counts},
                    input, output, options);
     }
-    /// `count` elements of every rank; `output`, which has room for all, is used at the root only.
+    /// Rank `root` gets the inputs of all ranks, one after the other. Its `output` has size() *
+    /// `count` elements; other ranks may pass nullptr.
     template <class T>
     Work gather(const T* input, std::type_identity_t<T>* output, std::size_t count, int root,
                 const CallOptions& options = {}) const {
@@ -266,6 +322,7 @@ public:
                            .count = count_of_all(count)},
                           input, output, root, options);
     }
+    /// The same with inputs of different lengths: counts[r] elements from rank r.
     template <class T>
     Work gather(const T* input, std::type_identity_t<T>* output,
                 std::span<const std::uint64_t> counts, int root,
@@ -274,7 +331,8 @@ public:
             {.collective = Collective::gather, .type = element_type_of<T>, .counts = counts}, input,
             output, root, options);
     }
-    /// `count` elements for every rank; `input`, which has all of them, is used at the root only.
+    /// Rank r gets part r of the input of `root`, which has size() * `count` elements. Other ranks
+    /// may pass nullptr as `input`.
     template <class T>
     Work scatter(const std::type_identity_t<T>* input, T* output, std::size_t count, int root,
                  const CallOptions& options = {}) const {
@@ -283,6 +341,7 @@ public:
                            .count = count_of_all(count)},
                           input, output, root, options);
     }
+    /// The same with parts of different lengths: counts[r] elements for rank r.
     template <class T>
     Work scatter(const std::type_identity_t<T>* input, T* output,
                  std::span<const std::uint64_t> counts, int root,
@@ -291,32 +350,36 @@ public:
             {.collective = Collective::scatter, .type = element_type_of<T>, .counts = counts},
             input, output, root, options);
     }
-    /// What is behind it in this rank's stream begins when all ranks have come here.
+    /// Work that is enqueued later on this rank's stream starts after all ranks have reached the
+    /// barrier on theirs. The host does not wait.
     Work barrier(const CallOptions& options = {}) const {
         return run({.collective = Collective::all_reduce, .type = ElementType::u8}, nullptr,
                    nullptr, options);
     }
 
-    /// To one other rank, which must receive as many elements of the same type. Only these two take
-    /// part. What is sent from one rank to another arrives in the order of the calls. Two ranks
-    /// that both send first and then receive, on one stream each, wait for each other until the
-    /// deadline: exchange() is for them. What fails makes the whole communicator unusable, as with
-    /// any other call.
+    /// Sends to one other rank, which must receive as many elements of the same type. Only these
+    /// two take part. Messages from one rank to another arrive in the order of the calls.
+    ///
+    /// Two ranks that both send first and then receive, each on one stream, wait for each other
+    /// until the timeout; use exchange() for that. As with any call, an error makes the whole
+    /// communicator unusable.
     template <class T>
     Work send(const T* input, std::size_t count, int to, const CallOptions& options = {}) const {
         const Transfer transfer = send_to(to, input, count);
         return exchange({&transfer, 1}, options);
     }
+    /// The other end of send().
     template <class T>
     Work receive(T* output, std::size_t count, int from, const CallOptions& options = {}) const {
         const Transfer transfer = receive_from(from, output, count);
         return exchange({&transfer, 1}, options);
     }
-    /// Sends and receives that go on side by side: a swap, a shift around a ring, an all-to-all by
-    /// hand. Peers may make theirs one by one or in exchanges of their own. All transfers of one
-    /// exchange have one element type.
+    /// Sends and receives that don't wait for each other, in one launch: a swap, a shift around a
+    /// ring, an all-to-all by hand. Peers may use send(), receive() or exchanges of their own. All
+    /// transfers of one exchange have the same element type.
     ///
-    ///     rank.exchange({{send_to(next, out, n), receive_from(previous, in, n)}});
+    ///     const Transfer shift[] = {send_to(next, out, n), receive_from(previous, in, n)};
+    ///     rank.exchange(shift);
     Work exchange(std::span<const Transfer> transfers, const CallOptions& options = {}) const;
 
 private:
@@ -334,31 +397,69 @@ private:
     std::uint32_t rank_;
 };
 
-/// All ranks of a group of GPUs in one process. Copies share it. Calls may come from any thread;
-/// calls on one communicator must not race with each other. Calls on different streams are ordered
-/// among each other; replays of a graph are ordered by the streams that they are launched on only.
+/// A group of GPUs in one process, and the collectives across them. Rank r is the r-th device.
 ///
-/// Buffers are memory of the rank's device, from wherever: what peers can't map (pools and virtual
-/// memory that were not opened for them) is copied to a stand-in and back where peers would touch
-/// it. A graph keeps what was true at its capture. Memory that is open to all devices must not be
-/// closed to some of them only while it is in use.
+///     Communicator comm = Communicator::create();
+///     comm.all_reduce(ReduceOp::mean, gradients).wait();
+///
+/// **What a call does.** It checks its arguments, enqueues one kernel per rank on the ranks'
+/// streams and returns. A kernel starts when the work before it in its stream has ended; work
+/// behind it sees the result. No call waits for a GPU. The result does not depend on timing: the
+/// same call gives the same bits every time. Strategies differ in the order of additions, so sums
+/// of floats may differ in their last bits between strategies.
+///
+/// **What can go wrong.** InvalidArgument and Unsupported are thrown by the call itself; nothing
+/// has happened, and the communicator is fine. Everything else (TimeoutError, MismatchError,
+/// AbortedError, CudaError) comes from Work::wait(), names the rank that caused it, and makes the
+/// communicator unusable: destroy it and create another. See recoverable().
+///
+/// **Threads.** Any thread may call, but calls on one communicator must not race with each other
+/// (use rank() for a thread per GPU). abort() and status() may be called at any time.
+///
+/// **Streams and graphs.** Calls on one communicator run in the order in which they were made, also
+/// on different streams. Calls can be captured into CUDA graphs; replays are ordered only by the
+/// streams that they are launched on. A graph keeps the buffers of its capture, and how peers reach
+/// them.
+///
+/// **Buffers** are memory of the rank's device, from cudaMalloc, pools or virtual memory. What
+/// peers can't map (a pool that was not opened with cudaMemPoolSetAccess) is copied to memory that
+/// they can, and back, where peers would touch it. Don't close memory to some devices while a call
+/// uses it.
+///
+/// **Cost.** create() reserves memory and tests links; make few communicators and keep them. The
+/// first call of a kind (collective, type, operator, magnitude of the size) plans by simulation,
+/// which takes milliseconds, or seconds on many GPUs. Later calls cost one kernel launch per rank;
+/// they neither plan nor allocate, except for those that return results.
+///
+/// Copies share one communicator. When the last one goes, calls that not all ranks have joined are
+/// aborted, and the destructor waits for the rest.
 class RONDO_API Communicator {
 public:
-    /// Throws InvalidArgument for devices that do not exist or are named twice.
+    /// Throws InvalidArgument for devices that don't exist or appear twice, and for options out of
+    /// range; CudaError if a device can't be used or has too little memory.
     static Communicator create(const CommunicatorOptions& options = {});
 
+    /// The number of ranks.
     int size() const;
+    /// The CUDA device of a rank. Throws InvalidArgument unless 0 <= rank < size().
     int device(int rank) const;
+    /// The CUDA devices of all ranks, in order.
     std::vector<int> devices() const;
-    /// Throws InvalidArgument unless 0 <= rank < size().
+    /// For a thread that serves one GPU. Throws InvalidArgument unless 0 <= rank < size().
     RankHandle rank(int rank) const;
 
-    /// Every replica gets the reduction of all, in place.
+    /// Every replica becomes the reduction of all replicas, in place.
+    ///
+    ///     comm.all_reduce(ReduceOp::sum, PerReplica<float>(tensors));
+    ///
+    /// Throws InvalidArgument unless there is one tensor per rank, on its device, all of the same
+    /// length.
     template <class T>
     Work all_reduce(ReduceOp op, const PerReplica<T>& values, const CallOptions& options = {}) {
         return run({.collective = Collective::all_reduce, .type = element_type_of<T>, .op = op},
                    views(values), views(values, true), options);
     }
+    /// The same, out of place: `inputs` are not changed.
     template <class In, class T>
     requires std::is_same_v<std::remove_const_t<In>, T> Work
     all_reduce(ReduceOp op, const PerReplica<In>& inputs, const PerReplica<T>& outputs,
@@ -366,7 +467,8 @@ public:
         return run({.collective = Collective::all_reduce, .type = element_type_of<T>, .op = op},
                    views(inputs), views(outputs, true), options);
     }
-    /// Replica r of `outputs` gets part r; the parts are as long as the outputs.
+    /// outputs[r] gets part r of the reduction of all inputs. The parts are as long as the outputs,
+    /// which may differ; an input is as long as all outputs together.
     template <class In, class T>
     requires std::is_same_v<std::remove_const_t<In>, T> Work
     reduce_scatter(ReduceOp op, const PerReplica<In>& inputs, const PerReplica<T>& outputs,
@@ -374,7 +476,8 @@ public:
         return run({.collective = Collective::reduce_scatter, .type = element_type_of<T>, .op = op},
                    views(inputs), views(outputs, true), options);
     }
-    /// Every output gets all inputs, one behind the other; they may differ in length.
+    /// Every output gets all inputs, one after the other. Inputs may differ in length; an output is
+    /// as long as all inputs together.
     template <class In, class T>
     requires std::is_same_v<std::remove_const_t<In>, T> Work
     all_gather(const PerReplica<In>& inputs, const PerReplica<T>& outputs,
@@ -383,8 +486,8 @@ public:
                    views(inputs), views(outputs, true), options);
     }
 
-    /// Part d of every input goes to output d, part s of every output comes from input s; all parts
-    /// have one length. Not in place.
+    /// Part d of every input goes to outputs[d]; part s of every output comes from inputs[s]. All
+    /// parts have the same length. Not in place.
     template <class In, class T>
     requires std::is_same_v<std::remove_const_t<In>, T> Work
     all_to_all(const PerReplica<In>& inputs, const PerReplica<T>& outputs,
@@ -392,7 +495,7 @@ public:
         return run({.collective = Collective::all_to_all, .type = element_type_of<T>},
                    views(inputs), views(outputs, true), options);
     }
-    /// The same with counts[from * size() + to] elements from one rank to another.
+    /// The same with parts of different lengths: counts[from * size() + to] elements.
     template <class In, class T>
     requires std::is_same_v<std::remove_const_t<In>, T> Work
     all_to_all(const PerReplica<In>& inputs, const PerReplica<T>& outputs,
@@ -400,7 +503,7 @@ public:
         return run_all_to_all({.collective = Collective::all_to_all, .type = element_type_of<T>},
                               views(inputs), views(outputs, true), counts, options);
     }
-    /// `output`, on one of the devices, gets all inputs, one behind the other; they may differ in
+    /// `output`, on one of the devices, gets all inputs, one after the other. Inputs may differ in
     /// length.
     template <class In, class T>
     requires std::is_same_v<std::remove_const_t<In>, T> Work
@@ -408,19 +511,27 @@ public:
         return run_rooted({.collective = Collective::gather, .type = element_type_of<T>},
                           views(inputs), views(PerReplica<T>{output}, true), options);
     }
-    /// Replica r of `outputs` gets part r of `input`; the parts are as long as the outputs.
+    /// outputs[r] gets part r of `input`, which is on one of the devices. The parts are as long as
+    /// the outputs, which may differ.
     template <class In, class T>
     requires std::is_same_v<std::remove_const_t<In>, T> Work scatter(
         const Tensor<In>& input, const PerReplica<T>& outputs, const CallOptions& options = {}) {
         return run_rooted({.collective = Collective::scatter, .type = element_type_of<T>},
                           views(PerReplica<In>{input}), views(outputs, true), options);
     }
-    /// What is behind it in the ranks' streams begins when all of them have come here.
+    /// Work that is enqueued later on any rank's stream starts after all streams have reached the
+    /// barrier. The host does not wait.
     Work barrier(const CallOptions& options = {});
 
-    /// One result on every destination. `op` is usually sum or mean. A single value is copied.
-    /// Throws InvalidArgument for no values, no destinations, or devices that are not in the
-    /// communicator. Asynchronous, as all calls; CallOptions::work tells the end.
+    /// The reduction of all replicas, in new memory on every destination.
+    ///
+    ///     Mirrored<float> sum = comm.reduce(ReduceOp::sum, gradients, {0, 1});
+    ///     sum.on_device(1).data();
+    ///
+    /// `op` is usually sum or mean. A single replica is copied. Asynchronous as all calls:
+    /// CallOptions::work tells when it has ended. Allocates the results with cudaMalloc and frees
+    /// them with their last owner. Throws InvalidArgument for no values, no destinations, or
+    /// devices that are not in the communicator.
     template <class T>
     Mirrored<std::remove_const_t<T>> reduce(ReduceOp op, const PerReplica<T>& value,
                                             const Destinations& destinations,
@@ -433,7 +544,7 @@ public:
                     views(inputs), views(PerReplica<Element>(results), true), options);
         return Mirrored<Element>(std::move(results));
     }
-    /// A tensor on one device; a tensor of a rank is the reduction of itself.
+    /// The reduction of one tensor is the tensor: it is copied to every destination.
     template <class T>
     Mirrored<std::remove_const_t<T>> reduce(ReduceOp op, const Tensor<T>& value,
                                             const Destinations& destinations,
@@ -441,7 +552,9 @@ public:
         return reduce(op, PerReplica<T>{value}, destinations, options);
     }
 
-    /// The value on every destination, always in new memory.
+    /// The value in new memory on every destination.
+    ///
+    ///     Mirrored<float> weights = comm.broadcast(initial, Destinations(comm.devices()));
     template <class T>
     Mirrored<std::remove_const_t<T>> broadcast(const Tensor<T>& value,
                                                const Destinations& destinations,
@@ -455,13 +568,18 @@ public:
         return Mirrored<Element>(std::move(results));
     }
 
+    /// What batch_reduce() reduces, and where the result goes.
     template <class T>
     using ReducePair = std::pair<PerReplica<T>, Destinations>;
 
-    /// The results in the order of the pairs. Where every value goes to the devices that it comes
-    /// from, all tensors are reduced as one message, without being copied together; otherwise one
-    /// after the other. An empty batch has no results. As with reduce() and broadcast(), results of
-    /// a call that was captured must live as long as the graph, which writes them at every replay.
+    /// Many reductions in one call, such as the gradients of all layers of a model.
+    ///
+    ///     comm.batch_reduce(ReduceOp::mean, {{weights, weights}, {biases, biases}});
+    ///
+    /// Results come in the order of the pairs. If every value is on all devices and goes to all of
+    /// them, the whole batch is one message and one launch per rank, without copies; otherwise it
+    /// runs pair by pair. An empty batch has no results. As with reduce() and broadcast(), results
+    /// of a captured call must live as long as the graph, which writes them at every replay.
     template <class T>
     std::vector<Mirrored<T>> batch_reduce(ReduceOp op, const std::vector<ReducePair<T>>& pairs,
                                           const CallOptions& options = {}) {
@@ -489,22 +607,29 @@ public:
         return results;
     }
 
-    /// A schedule of one's own. It is proved before it is taken; what is wrong is said by an
-    /// InvalidArgument. Give the number to CallOptions::schedule.
+    /// Adds a custom schedule and returns its number for CallOptions::schedule.
+    ///
+    ///     const std::uint32_t mine = comm.add_schedule(schedule_from_json(text));
+    ///     comm.all_reduce(ReduceOp::sum, gradients, {.schedule = mine});
+    ///
+    /// The schedule is proved first. Throws InvalidArgument that says what is wrong with it.
     std::uint32_t add_schedule(const Schedule& schedule);
-    /// The schedule that a call of so many elements would run; its root is rank 0.
+    /// The schedule that a call of `count` elements would run. Its root is rank 0.
     Schedule schedule_for(Collective collective, ElementType type, ReduceOp op, std::uint64_t count,
                           const CallOptions& options = {}) const;
 
-    /// The strategy of a call of so many elements (root: rank 0), its predicted time, the runner-up
-    /// and the reason. Detects the machine's topology and simulates all candidates: takes
-    /// milliseconds, on many GPUs seconds. Throws Unsupported when the topology can't be detected.
+    /// Which strategy a call of `count` elements (root: rank 0) would take, its predicted time, the
+    /// runner-up, and the reason. Runs nothing on a GPU; simulates all candidates, which takes
+    /// milliseconds, or seconds on many GPUs. Throws Unsupported if the topology can't be detected.
+    ///
+    ///     std::puts(comm.explain(Collective::all_reduce, ElementType::f32, n).reason.c_str());
     Explanation explain(Collective collective, ElementType type, std::uint64_t count,
                         const CallOptions& options = {}) const;
 
-    /// Ends everything that is pending, from any thread, with an AbortedError.
+    /// Ends all pending calls with an AbortedError. May be called from any thread at any time. The
+    /// communicator is unusable afterwards.
     void abort();
-    /// What made the communicator unusable, or null. Never blocks.
+    /// What made the communicator unusable, or null. Never blocks; any thread, at any time.
     std::exception_ptr status() const;
 
 private:

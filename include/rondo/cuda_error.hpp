@@ -1,4 +1,4 @@
-// The error that holds CUDA's own.
+// A CUDA error as an exception.
 #pragma once
 
 #include <string>
@@ -10,12 +10,13 @@
 
 namespace rondo {
 
-/// A call of the CUDA runtime failed. The text holds the call, CUDA's name and description of the
-/// error, the place in the source and the device.
+/// A call to the CUDA runtime failed. what() has the call, CUDA's name and description of the
+/// error, the device, and the place in the source.
 class RONDO_API CudaError : public Error {
 public:
     CudaError(cudaError_t code, const std::string& text) : Error(text), code_(code) {}
 
+    /// CUDA's error, for example cudaErrorMemoryAllocation.
     cudaError_t code() const noexcept { return code_; }
 
 private:

@@ -1,5 +1,9 @@
-// A schedule: which rank moves and reduces what, in which order, without saying how. Strategies
-// build it, verify() proves it, lower() makes a device program of it.
+// A schedule says which rank moves and reduces what, in which order. Strategies build schedules,
+// you can write your own, and verify() proves them before they run. docs/schedules.md has details.
+//
+//     rondo::Schedule mine = rondo::schedule_from_json(text);
+//     std::puts(rondo::verify(mine).problem.c_str());           // empty: it is correct
+//     comm.all_reduce(op, gradients, {.schedule = comm.add_schedule(mine)});
 #pragma once
 
 #include <cstdint>
@@ -12,6 +16,7 @@
 
 namespace rondo {
 
+/// What a schedule, or a call, does.
 enum class Collective : std::uint8_t {
     all_reduce,      ///< everybody gets the reduction of all inputs
     reduce,          ///< only the destinations get it
@@ -83,6 +88,7 @@ struct Lane {
     bool operator==(const Lane&) const = default;
 };
 
+/// A whole schedule. A plain value: build it, look at it, store it as JSON.
 struct Schedule {
     std::string name = {};  ///< of the strategy, for people
     Collective collective = Collective::all_reduce;
@@ -140,25 +146,27 @@ RONDO_API std::uint32_t lane_in_rank(const Schedule& schedule, std::uint32_t lan
 RONDO_API std::string to_json(const Schedule& schedule);
 RONDO_API Schedule schedule_from_json(std::string_view text);
 
+/// What verify() found. True if the schedule is correct.
 struct Verification {
-    std::string problem;  ///< empty: the schedule is right. Otherwise it names the first bad step.
+    std::string problem;  ///< empty if the schedule is correct; otherwise names the first bad step
 
     explicit operator bool() const { return problem.empty(); }
 };
 
-/// Runs the schedule symbolically, out of place and (but for all_to_all, where a part's places in
-/// input and output differ) in place, over several chunks and calls in a
-/// row, brief ones too (docs/schedules.md), and proves that
+/// Proves that a schedule is correct, without running it on a GPU. It executes the schedule
+/// symbolically: over several chunks and calls in a row, brief ones too (docs/schedules.md), out of
+/// place and, except for all_to_all, in place. Proved is that
 ///   - every output holds each contribution exactly once (or the root's value, or the owner's) and
 ///     was finished exactly once;
 ///   - no step reads what may still be written or writes what may still be read: all such pairs are
 ///     ordered by flags, whatever the speed of the ranks;
 ///   - nobody touches a rank's buffers after that rank has left;
-///   - all lanes come to their end, with no more slots than their channels have.
+///   - no lane waits forever, with the slots that its channels have.
+///
 /// Throws InvalidArgument where validate() does.
 RONDO_API Verification verify(const Schedule& schedule);
 
-/// Throws InvalidArgument with the problem.
+/// The same, but throws InvalidArgument with the problem.
 RONDO_API void require_verified(const Schedule& schedule);
 
 }  // namespace rondo

@@ -12,39 +12,42 @@
 
 namespace rondo {
 
-/// How a collective is carried out: a name and, for some, one number. Leave it to the library
-/// unless you have measured something better:
+/// How a collective is carried out: a name and, for some strategies, a number. Leave the choice to
+/// the library unless you have measured something better:
 ///
-///     comm.all_reduce(rondo::ReduceOp::sum, gradients);                                    //
-///     automatic comm.all_reduce(rondo::ReduceOp::sum, gradients, {.strategy = Strategy::tree(2)});
+///     comm.all_reduce(ReduceOp::sum, gradients);                                     // automatic
+///     comm.all_reduce(ReduceOp::sum, gradients, {.strategy = Strategy::tree(2)});
 ///
-/// A strategy says who sends what to whom. How many blocks carry it, and in what chunks, is always
-/// the library's choice, for named strategies as for automatic. Results are the same with all of
-/// them up to the order in which floating-point numbers are added.
+/// A strategy says who sends what to whom. How many thread blocks carry it, and in what chunks, is
+/// always the library's choice. All strategies give the same result, except that sums of floats
+/// may be rounded differently. A collective that a strategy can't do throws Unsupported.
+///
+/// A value type: cheap to copy and to compare; safe to use from any thread.
 class RONDO_API Strategy {
 public:
     /// Automatic.
     Strategy() = default;
 
-    /// The fastest of all others on this machine, for this size, by simulation.
+    /// The fastest of all others for this machine and size, by simulation.
     static Strategy automatic() { return {}; }
-    /// All send to one, it reduces and sends back.
+    /// All ranks send to one, which reduces and sends the result back.
     static Strategy centralized();
-    /// Reduce up a tree, broadcast down. Throws InvalidArgument unless arity is at least 1.
+    /// Reduces up a tree and broadcasts down. Throws InvalidArgument if arity is 0.
     static Strategy tree(std::uint32_t arity);
-    /// Slices travel around a ring whose hops are as wide as the machine has them.
+    /// Slices travel around a ring over the fastest links of the machine.
     static Strategy ring();
-    /// As on a DGX-1: inside each half, between two mains, and back; `num_packs` parts rotate over
-    /// the mains. Throws InvalidArgument unless it is above 0.
+    /// Made for the DGX-1: reduces inside each half of the machine to a main GPU, exchanges between
+    /// the two mains, and copies back the same way. The tensor is cut into `num_packs` parts that
+    /// take turns with the mains. Throws InvalidArgument unless num_packs is positive.
     static Strategy hierarchical_copy(std::int64_t num_packs = 1);
-    /// Centralized, on a named device. Throws InvalidArgument for a negative one; whether the
-    /// communicator has it shows at the call.
+    /// Centralized on a device that you choose. Throws InvalidArgument if it is negative. If the
+    /// communicator does not have it, the call throws.
     static Strategy reduction_to_one_device(int device);
-    /// Everybody exchanges with everybody. One shot: everybody reduces everything, for small
-    /// messages. Two shots: everybody reduces its share. 0: whichever is faster. Throws
-    /// InvalidArgument for other numbers.
+    /// Every rank exchanges with every other. One shot: every rank reduces everything, for small
+    /// messages. Two shots: every rank reduces its share, then they exchange. 0: whichever is
+    /// faster. Throws InvalidArgument for other numbers.
     static Strategy direct(std::uint32_t shots = 0);
-    /// Trees that together use the links of the machine as well as any trees can.
+    /// Trees computed for this machine, which together use its links as well as any trees can.
     static Strategy forest();
 
     /// "tree"; "automatic" for the choice.
@@ -77,7 +80,7 @@ RONDO_API Strategy strategy_from_json(std::string_view text);
 /// All names, "automatic" first.
 RONDO_API std::vector<std::string> strategy_names();
 
-/// The strategies of an all-reduce that any machine can do.
+/// The strategies of an all-reduce that run on any machine.
 class RONDO_API AllReduceStrategy {
 public:
     static AllReduceStrategy centralized() { return AllReduceStrategy(Strategy::centralized()); }

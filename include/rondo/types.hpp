@@ -28,8 +28,9 @@ enum class ElementType : std::uint8_t {
     f8e5m2
 };
 
-/// How contributions become one value. premul_sum multiplies every contribution by a scalar of its
-/// rank first.
+/// How the contributions of all ranks become one value. `mean` divides the sum once, at the end;
+/// integers truncate toward zero. `premul_sum` first multiplies each contribution by a factor of
+/// its rank (CallOptions::factors). docs/kernels.md has the rules for NaN, overflow and rounding.
 enum class ReduceOp : std::uint8_t { sum, mean, prod, min, max, premul_sum };
 
 inline constexpr std::array<ElementType, 12> all_element_types{

@@ -1,4 +1,8 @@
-// Tensors on devices as the collectives take and give them.
+// Tensors on devices, as the collectives take and return them.
+//
+//     auto weights = rondo::Tensor<float>::allocate(device, 1000);   // owns memory of one device
+//     rondo::PerReplica<float> gradients(tensors);                   // one tensor per rank
+//     rondo::Mirrored<float> mean = comm.reduce(rondo::ReduceOp::mean, gradients, {0, 1});
 #pragma once
 
 #include <cstddef>
@@ -22,13 +26,20 @@ RONDO_API std::shared_ptr<void> allocate_device_memory(int device, std::size_t b
 
 }  // namespace detail
 
-/// Elements in the memory of one device. Owns them or not; copies share them.
+/// Elements in the memory of one device. Copies share them, and the last copy frees memory that
+/// allocate() made. Costs no CUDA call but for allocate() and the last destructor, which call
+/// cudaMalloc and cudaFree; cudaFree may wait for the device.
+///
+///     rondo::Tensor<float> mine(device, pointer, count);            // memory that you own
+///     auto owned = rondo::Tensor<float>::allocate(device, count);   // memory that it owns
 template <class T>
 class Tensor {
 public:
-    /// Does not own: the memory must outlive its use.
+    /// Refers to memory of `device` that somebody else owns, and that must outlive all calls.
+    /// Nothing is checked here: calls check what CUDA knows about the pointer.
     Tensor(int device, T* data, std::size_t size) : device_(device), data_(data), size_(size) {}
-    /// Owns uninitialised memory. Throws InvalidArgument for more bytes than there are addresses.
+    /// Allocates uninitialised memory. Throws CudaError if the device has too little, and
+    /// InvalidArgument if there are not so many addresses.
     static Tensor allocate(int device, std::size_t size) requires(!std::is_const_v<T>) {
         if (size > static_cast<std::size_t>(-1) / sizeof(T)) {
             throw InvalidArgument("a tensor can't have " + std::to_string(size) + " elements");
@@ -38,7 +49,7 @@ public:
         tensor.owner_ = std::move(memory);
         return tensor;
     }
-    /// The same elements, not to be written.
+    /// The same elements, read-only.
     template <class Other>
     requires(std::is_same_v<const Other, T>) Tensor(const Tensor<Other>& other)
         : device_(other.device()),
@@ -48,7 +59,8 @@ public:
 
     int device() const { return device_; }
     T* data() const { return data_; }
-    std::size_t size() const { return size_; }
+    std::size_t size() const { return size_; }  ///< elements, not bytes
+    /// Keeps the memory alive; null if the tensor does not own it.
     const std::shared_ptr<void>& owner() const { return owner_; }
 
 private:
@@ -58,7 +70,10 @@ private:
     std::shared_ptr<void> owner_;
 };
 
-/// One tensor per device, in the order of the communicator's ranks.
+/// One tensor per device, in the order of the communicator's ranks: gradients of data-parallel
+/// workers, for example. The tensors may hold different values.
+///
+///     comm.all_reduce(rondo::ReduceOp::sum, rondo::PerReplica<float>{on_gpu_0, on_gpu_1});
 template <class T>
 class PerReplica {
 public:
@@ -79,7 +94,7 @@ private:
     std::vector<Tensor<T>> values_;
 };
 
-/// The same value on every one of its devices.
+/// The same value on each of its devices: what reduce() and broadcast() return.
 template <class T>
 class Mirrored {
 public:
@@ -90,7 +105,7 @@ public:
     const Tensor<T>& operator[](std::size_t component) const { return values_[component]; }
     auto begin() const { return values_.begin(); }
     auto end() const { return values_.end(); }
-    /// Throws InvalidArgument when the device has none.
+    /// The copy on this device. Throws InvalidArgument if there is none.
     const Tensor<T>& on_device(int device) const {
         for (const Tensor<T>& value : values_) {
             if (value.device() == device) return value;
@@ -102,7 +117,11 @@ private:
     std::vector<Tensor<T>> values_;
 };
 
-/// Where results go: the devices of something, or devices by number.
+/// Where results go: devices by number, or the devices of a value.
+///
+///     comm.reduce(op, gradients, 0);             // to device 0
+///     comm.reduce(op, gradients, {0, 1});        // to two devices
+///     comm.reduce(op, gradients, gradients);     // to where they come from
 class Destinations {
 public:
     Destinations(int device) : devices_{device} {}

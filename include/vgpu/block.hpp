@@ -1,5 +1,10 @@
-// What a block of a kernel may ask of vgpu while it runs: where it is, waits, access checks.
-// Only host executors of device code include this; it is the device side of the virtual GPU.
+// The device side of a virtual GPU: what the body of a kernel may ask while it runs. Where am I?
+// Wait for a flag. Is this access allowed? See vgpu/kernel.hpp for how a function becomes a kernel.
+//
+//     void body(std::uint32_t* flag, float* data) {
+//         vgpu::wait_for_flag({.flag = flag, .wanted = 1});   // other blocks run meanwhile
+//         data[vgpu::current_block().block_index.x] += 1;
+//     }
 #pragma once
 
 #include <atomic>

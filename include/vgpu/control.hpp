@@ -1,4 +1,9 @@
-// What tests ask of vgpu beyond CUDA's own API: configuration, faults, reports, counters.
+// How tests control virtual GPUs: configuration, injected faults, reports, counters. Programs that
+// only want to run without a GPU don't need it: they set VGPU_TOPOLOGY and call CUDA as ever.
+//
+//     vgpu::reset({.topology = "dgx1_v100", .seed = 7, .check = true});  // a machine for this test
+//     vgpu::fail_call("cudaMalloc", 3, cudaErrorMemoryAllocation);       // the third one will fail
+//     EXPECT_EQ(vgpu::take_report(), "");                                // no illegal access
 #pragma once
 
 #include <chrono>
@@ -20,10 +25,10 @@ namespace vgpu {
 /// kernels' names, their PTX, or what there is, host bodies first.
 enum class Engine { automatic, native, ptx };
 
-/// How the virtual machine is made. from_environment() reads VGPU_TOPOLOGY (count, preset or file;
-/// default "8"), VGPU_HOSTILE=1, VGPU_SEED=n (random schedules), VGPU_CHECK=1, VGPU_MEMORY (bytes
-/// per device, with K/M/G), VGPU_WORKERS, VGPU_ENGINE (auto, native or ptx), VGPU_ARCHITECTURE
-/// (sm_90), VGPU_REPORTS=1.
+/// What the virtual machine is like. A program starts with from_environment(), which reads
+/// VGPU_TOPOLOGY (a count, a preset or a file; default "8"), VGPU_HOSTILE=1, VGPU_SEED=n,
+/// VGPU_CHECK=1, VGPU_MEMORY (bytes per device, with K, M or G), VGPU_WORKERS, VGPU_ENGINE (auto,
+/// native or ptx), VGPU_ARCHITECTURE (sm_90) and VGPU_REPORTS=1.
 struct Options {
     std::string topology = "8";
     bool hostile = false;  ///< worst-case driver behaviour, see docs/vgpu.md
@@ -42,9 +47,9 @@ struct Options {
     RONDO_API static Options from_environment();
 };
 
-/// Ends all work, frees all memory and starts again with these options. Call it only when no other
-/// thread is inside the runtime. Throws std::exception with a clear text when the topology can't be
-/// read; nothing changes then.
+/// Ends all work, frees all memory and starts again with these options. No other thread may be
+/// inside the runtime meanwhile. If the topology can't be read it throws a std::exception that says
+/// why, and nothing changes.
 RONDO_API void reset(const Options& options);
 /// reset() with the options in force.
 RONDO_API void reset();
@@ -54,7 +59,6 @@ RONDO_API const Options& options();
 RONDO_API std::string other_runtime();
 
 // ---- faults
-// ----------------------------------------------------------------------------------------------------------
 /// The `kth` call from now (1 = the next) of the API function `name` ("cudaMalloc") returns `error`
 /// and does nothing else.
 RONDO_API void fail_call(std::string_view name, std::uint64_t kth, cudaError_t error);
@@ -83,7 +87,6 @@ RONDO_API void kill_block(const BlockSelector& selector, std::uint64_t nth);
 RONDO_API void clear_faults();
 
 // ---- reports
-// ---------------------------------------------------------------------------------------------------------
 /// The text of the last report (deadlock, illegal access ...), empty if none. Cleared by reset()
 /// and take_report().
 RONDO_API std::string last_report();
@@ -122,7 +125,6 @@ RONDO_API LiveMemory live_memory(int device);
 RONDO_API LiveMemory live_host_memory();
 
 // ---- which calls are made
-// ----------------------------------------------------------------------------------------------
 /// One call of the API.
 struct RecordedCall {
     std::string name;

@@ -1,4 +1,10 @@
-// How a host function becomes a kernel that vgpu can launch.
+// How a C++ function becomes a kernel that vgpu can launch.
+//
+//     void add_one(float* data);                                        // the body, for one block
+//     void run(void** arguments) { add_one(*static_cast<float**>(arguments[0])); }
+//     const std::size_t sizes[] = {sizeof(float*)};
+//     vgpu::register_kernel(reinterpret_cast<const void*>(&add_one),
+//                           {"add_one", &run, sizes, 1});
 #pragma once
 
 #include <cstddef>

@@ -7,6 +7,7 @@
 // not survive the move: they are noticed, and Float8Codec does their packs again.
 #pragma once
 
+#include "kernels/host/subnormals.hpp"
 #include "kernels/host/vectors.hpp"
 
 namespace rondo::kernels::RONDO_ISA {
@@ -51,8 +52,11 @@ struct Float8SumCodec {
         return _mm512_movepi8_mask(bits_as<__m512i>(special)) != 0;
 #elif defined(__AVX2__)
         return _mm256_movemask_epi8(bits_as<__m256i>(special)) != 0;
-#else
+#elif defined(__x86_64__)
         return _mm_movemask_epi8(bits_as<__m128i>(special)) != 0;
+#else
+        const auto halves = bits_as<Vector<std::uint64_t>>(special);
+        return ((halves[0] | halves[1]) & 0x8080808080808080u) != 0;
 #endif
     }
 
@@ -82,28 +86,6 @@ private:
         const auto fits = bits_as<Vector<std::int32_t>>(rounded) < greatest_finite;
         return (fits ? rounded : BitsVector{} + greatest_finite) | ((bits >> 24) & 0x80u);
     }
-};
-
-/// While it lives, subnormal floats count: a program that was built for fast mathematics may have
-/// told its threads to take them for zeros.
-class SubnormalsCount {
-public:
-    SubnormalsCount() : before_(_mm_getcsr()) {
-        if ((before_ & as_zeros) != 0) {
-            _mm_setcsr(before_ & ~as_zeros);
-        }
-    }
-    ~SubnormalsCount() {
-        if ((before_ & as_zeros) != 0) {
-            _mm_setcsr(before_);
-        }
-    }
-    SubnormalsCount(const SubnormalsCount&) = delete;
-    SubnormalsCount& operator=(const SubnormalsCount&) = delete;
-
-private:
-    static constexpr unsigned as_zeros = 0x8040;  // inputs (bit 6) and results (bit 15)
-    unsigned before_;
 };
 
 }  // namespace rondo::kernels::RONDO_ISA

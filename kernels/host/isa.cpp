@@ -28,6 +28,13 @@ Isa choose_isa() {
                                        : Isa::baseline;
 }
 
+void require_supported(Isa isa) {
+    if (!supported_here(isa)) {
+        throw Unsupported("this processor does not have the instructions of " +
+                          std::string(to_string(isa)));
+    }
+}
+
 }  // namespace
 
 std::string_view to_string(Isa isa) {
@@ -42,29 +49,39 @@ std::string_view to_string(Isa isa) {
     return "unknown";
 }
 
+#if defined(__x86_64__)
+namespace {
+
+bool has_avx2() {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c") &&
+           __builtin_cpu_supports("fma");
+}
+
+bool has_avx512() {
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+
+}  // namespace
+
 bool supported_here(Isa isa) {
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c") &&
-                      __builtin_cpu_supports("fma");
-    switch (isa) {
-        case Isa::avx512:
-            return avx2 && __builtin_cpu_supports("avx512f") &&
-                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-                   __builtin_cpu_supports("avx512dq");
-        case Isa::avx2:
-            return avx2;
-        case Isa::baseline:
-            return true;
-    }
-    return false;
+    return isa == Isa::avx512 ? has_avx512() : isa == Isa::avx2 ? has_avx2() : true;
 }
 
 const HostLoops& loops_of(Isa isa) {
-    if (!supported_here(isa)) {
-        throw Unsupported("this processor does not have the instructions of " +
-                          std::string(to_string(isa)));
-    }
+    require_supported(isa);
     return isa == Isa::avx512 ? avx512::loops : isa == Isa::avx2 ? avx2::loops : baseline::loops;
 }
+#else
+bool supported_here(Isa isa) {
+    return isa == Isa::baseline;
+}
+
+const HostLoops& loops_of(Isa isa) {
+    require_supported(isa);
+    return baseline::loops;
+}
+#endif
 
 Isa chosen_isa() {
     static const Isa isa = choose_isa();

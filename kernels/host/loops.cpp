@@ -19,7 +19,7 @@ void run_loop(const ReduceStep& step, Stores stores) {
     const VectorLanes lanes{.streaming = stores == Stores::streaming && can_align};
     ReduceLoop<VectorLanes, Codec, op>(lanes, step).run();
     if (lanes.streaming) {
-        _mm_sfence();
+        finish_streaming();
     }
 }
 

@@ -20,6 +20,8 @@ struct HostLoops {
     HostLoop copy;  ///< counts bytes and has one source
 };
 
+/// What loops are compiled for. `baseline` is what every processor of the kind has: SSE2 on x86-64,
+/// NEON on aarch64. The others exist on x86-64 only.
 enum class Isa { baseline, avx2, avx512 };
 inline constexpr std::array<Isa, 3> all_isas{Isa::baseline, Isa::avx2, Isa::avx512};
 

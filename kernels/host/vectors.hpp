@@ -3,7 +3,9 @@
 // namespace of this copy.
 #pragma once
 
+#if defined(__x86_64__)
 #include <immintrin.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -128,10 +130,21 @@ private:
             _mm256_stream_si256(reinterpret_cast<__m256i*>(to), bits_as<__m256i>(part));
         }
 #endif
+#if defined(__x86_64__)
         if constexpr (sizeof(Part) == 16) {
             _mm_stream_si128(reinterpret_cast<__m128i*>(to), bits_as<__m128i>(part));
         }
+#else
+        *to = part;  // such processors notice long streams themselves
+#endif
     }
 };
+
+/// Orders streaming stores before whatever the thread stores next.
+RONDO_DEVICE void finish_streaming() {
+#if defined(__x86_64__)
+    _mm_sfence();
+#endif
+}
 
 }  // namespace rondo::kernels::RONDO_ISA

@@ -6,9 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "base/processor_pause.hpp"
 
 namespace rondo {
 
@@ -29,9 +27,7 @@ private:
         unsigned looks = 0;
         do {
             if (looks < spins) {
-#if defined(__x86_64__)
-                _mm_pause();
-#endif
+                processor_pause();
             } else if (looks < spins + yields) {
                 std::this_thread::yield();
             } else {

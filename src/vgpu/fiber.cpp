@@ -96,7 +96,7 @@ struct Fiber::Memory {
 };
 
 Fiber::Fiber() : memory_(std::make_unique<Memory>()) {
-    inside_ = make_stack(memory_->stack.top(), &Fiber::begin);
+    inside_ = make_stack<&Fiber::begin>(memory_->stack.top());
 }
 
 void Fiber::begin(void* fiber) {

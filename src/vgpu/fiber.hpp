@@ -10,7 +10,8 @@
 namespace vgpu {
 
 /// A reusable stack with its saved registers. Tells ASan and TSan about every switch.
-/// Floating-point modes are the thread's. A fiber may be resumed by another thread than the one
+/// Floating-point modes must not be changed across suspend(): on some processors they are the
+/// thread's, on others the fiber's. A fiber may be resumed by another thread than the one
 /// that ran it before, but runs on one thread at a time; code on it must not keep addresses of
 /// thread-local variables across suspend(), nor suspend inside a catch block.
 ///

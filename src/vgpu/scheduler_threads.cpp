@@ -1,11 +1,11 @@
 // What every thread of the scheduler does, and callers that help. Workers and the thread for host
 // functions are in scheduler_workers.cpp.
-#include <immintrin.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <chrono>
 
+#include "base/processor_pause.hpp"
 #include "vgpu/machine.hpp"
 #include "vgpu/scheduler.hpp"
 #include "vgpu/scheduler_pace.hpp"
@@ -253,7 +253,7 @@ void Scheduler::pause(unsigned& idle, std::uint64_t& counted_epoch,
                       std::span<const OperationPtr> operations) {
     ++idle;
     if (idle < pace::spins_before_yield && !single_core_) {
-        _mm_pause();
+        rondo::processor_pause();
     } else if (idle < pace::spins_before_yield + pace::yields_before_sleep) {
         sched_yield();
     } else {

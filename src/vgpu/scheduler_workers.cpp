@@ -1,10 +1,10 @@
 // What workers do, and the thread that runs host functions.
-#include <immintrin.h>
 #include <sched.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
 
+#include "base/processor_pause.hpp"
 #include "vgpu/machine.hpp"
 #include "vgpu/placement.hpp"
 #include "vgpu/scheduler.hpp"
@@ -53,7 +53,7 @@ void Scheduler::worker_rest(WorkerState& worker, Executor& executor) {
     if (large || (holds_blocks && worker.idle < looks)) {
         worker.idle = std::min(worker.idle + 1, looks);
         if ((large || worker.idle < pace::spins_before_yield) && !single_core_) {
-            _mm_pause();
+            rondo::processor_pause();
         } else {
             sched_yield();
         }

@@ -78,21 +78,29 @@ TEST(FiberTest, registers_survive_on_both_stacks) {
     EXPECT_EQ(journey.seen.at(0), mix(nullptr, nullptr, 12345));
 }
 
-/// Keeps each value in a register of its own across the switch, as far as there are any: 32 where
-/// the compiler may use AVX-512.
+/// So that the compiler keeps the value in a register of vectors.
+void keep(double& value) {
+#if defined(__aarch64__)
+    asm volatile("" : "+w"(value));
+#else
+    asm volatile("" : "+x"(value));
+#endif
+}
+
+/// Keeps each value in a register of its own across the switch, as far as there are any.
 [[gnu::noinline]] double keep_in_registers(Fiber* suspended, Fiber* resumed, double seed) {
     std::array<double, 32> real;
 #pragma GCC unroll 32
     for (std::size_t i = 0; i < real.size(); ++i) {
         real[i] = seed + static_cast<double>(i);
-        asm volatile("" : "+v"(real[i]));
+        keep(real[i]);
     }
     if (suspended != nullptr) suspended->suspend();
     if (resumed != nullptr) resumed->resume();
     double result = 0;
 #pragma GCC unroll 32
     for (std::size_t i = 0; i < real.size(); ++i) {
-        asm volatile("" : "+v"(real[i]));
+        keep(real[i]);
         result = result * 3 + real[i];
     }
     return result;

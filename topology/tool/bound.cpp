@@ -9,6 +9,7 @@
 #include "topology/tool/commands.hpp"
 #include "topology/tool/request.hpp"
 #include "topology/tool/table.hpp"
+#include "topology/tool/tree_picture.hpp"
 
 namespace rondo::tool {
 namespace {
@@ -138,6 +139,10 @@ void bound(const BoundOptions& options) {
     const ForestRequest request = request_of(options);
     const Topology topology = load_any_topology(options.topology);
     const BoundReport report = make_report(topology, request);
+    if (!options.svg_file.empty()) {
+        write_file(options.svg_file, tree_picture(topology, report));
+        if (options.svg_file == "-") return;
+    }
     if (options.json) {
         fmt::print("{}\n", bound_json(report));
         return;

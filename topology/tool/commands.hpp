@@ -36,6 +36,7 @@ struct BoundOptions {
     std::string model = "nccl";
     bool helpers = false;
     bool json = false;
+    std::string svg_file = {};  ///< "-": standard output, and nothing else is printed
 };
 void bound(const BoundOptions& options);
 

@@ -27,6 +27,7 @@ constexpr const char* examples =
     "  rondo-topo convert dgx1_v100 dgx1.xml              a file for NCCL_TOPO_FILE\n"
     "  rondo-topo bound dgx1_v100 --gpus 0-4 --links nvlink\n"
     "                                                     the best all_reduce of five GPUs\n"
+    "  rondo-topo bound dgx1_v100 --svg trees.svg         and a picture of the trees\n"
     "  rondo-topo plan dgx1_v100 --gpus 0-4 --bytes 256M  which strategy is fastest, and why\n\n"
     "Exit codes: 0 done, 1 failed (the reason is on standard error), 2 wrong usage.";
 
@@ -95,6 +96,8 @@ void add_bound(CLI::App& app, BoundOptions& options) {
     add_links_and_model(*command, options);
     command->add_flag("--helpers", options.helpers, "GPUs that do not take part may pass data on");
     command->add_flag("--json", options.json, "Print JSON; algbw_bound is the all_reduce figure");
+    command->add_option("--svg", options.svg_file,
+                        "Also draw the heaviest trees into this file; - is standard output");
     command->callback([&options] { bound(options); });
 }
 

@@ -184,10 +184,10 @@ public:
         if (timeout_.count() == 0) {
             changed_.wait(lock, over);
         } else if (!changed_.wait_for(lock, timeout_, over)) {
-            throw TimeoutError(
-                fmt::format("worker {} waited {:.3g} s in vain for micro-batch {} of worker {}",
-                            message.to, std::chrono::duration<double>(timeout_).count(),
-                            message.micro_batch, message.from));
+            throw TimeoutError(fmt::format(
+                "worker {} timed out after {:.3g} s waiting for micro-batch {} of worker {}",
+                message.to, std::chrono::duration<double>(timeout_).count(), message.micro_batch,
+                message.from));
         }
         if (posted_[m] < times) throw AbortedError("another worker of the pipeline has failed");
     }

@@ -105,7 +105,7 @@ std::string Meeting::describe_missing() const {
     for (std::size_t w = 0; w < workers_; ++w) {
         if (!present_[w]) missing.push_back(w);
     }
-    return fmt::format("workers {} did not come to the end of the round within {:.3g} s", missing,
+    return fmt::format("workers {} did not finish the round within {:.3g} s", missing,
                        std::chrono::duration<double>(timeout_).count());
 }
 

@@ -8,6 +8,7 @@ import argparse
 import re
 import subprocess
 import sys
+import textwrap
 
 import absent
 
@@ -52,14 +53,20 @@ def page(options):
     head = [
         "# What vgpu has of NVIDIA's APIs",
         "",
-        f"Written by `src/vgpu/run/api_page.py` for the headers of CUDA {cuda_version(options.include)}. *Refused* functions never come, for the",
-        "reason given; *absent* ones may. Both return \"not supported\", and are named on stderr, with their caller, the first time they are called.",
+        f"Written by `src/vgpu/run/api_page.py` for the headers of CUDA {cuda_version(options.include)}. *Refused* functions "
+        "never come, for the reason given; *absent* ones may. Both return \"not supported\", and are named on stderr, with "
+        "their caller, the first time they are called.",
         "",
         "| header | done | refused | absent |",
         "|---|---|---|---|",
     ]
     head += [f"| {header} | {done} | {no} | {missing} |" for header, done, no, missing in rows]
-    return "\n".join(head + [""] + body).rstrip() + "\n"
+    return "\n".join(wrapped(line) for line in head + [""] + body).rstrip() + "\n"
+
+
+def wrapped(line):
+    """Lines of a table stay."""
+    return line if line.startswith("|") else "\n".join(textwrap.wrap(line, 118, break_long_words=False, break_on_hyphens=False))
 
 
 def main():

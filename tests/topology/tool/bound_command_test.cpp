@@ -37,6 +37,23 @@ TEST_F(TopoBound, AllocationsAndHelpers) {
               (std::vector<int>{0, 1, 2, 3, 4}));
 }
 
+TEST_F(TopoBound, DrawsTheHeaviestTrees) {
+    const std::string picture = topo("bound dgx1_v100 --links nvlink --svg -").out;
+    EXPECT_THAT(picture, AllOf(HasSubstr("<svg "), HasSubstr("16 trees at 68.6 GB/s, which no"),
+                               HasSubstr("the 7 heaviest are shown")));
+    const auto count = [&](const std::string& part) {
+        std::size_t found = 0;
+        for (auto at = picture.find(part); at != std::string::npos; at = picture.find(part, at + 1))
+            ++found;
+        return found;
+    };
+    EXPECT_EQ(count("<circle "), 8u * 8);             // every GPU in every panel
+    EXPECT_EQ(count("marker-end"), 7u * 7);           // every tree has an edge less than GPUs
+    EXPECT_EQ(count("stroke=\"#4d9a12\""), 16u);      // cables of a DGX-1
+    EXPECT_EQ(count("fill=\"#c2410c\" stroke"), 7u);  // one root each
+    EXPECT_THAT(topo("bound 1 --svg -").out, HasSubstr("<svg "));
+}
+
 TEST_F(TopoBound, JsonTellsTheWholeStory) {
     const auto report = json("dgx1_v100 --gpus 0,1,2,3,4 --links nvlink");
     EXPECT_EQ(report.at("topology"), "dgx1_v100");
