@@ -40,11 +40,7 @@ private:
 
 class FiberHooks final : public Hooks {
 public:
-    /// A wait that is over at once suspends the fiber all the same.
-    void yield() override {
-        static const std::uint32_t never = 0;
-        wait_for_flag({.flag = &never, .wanted = 1, .deadline_ns = 1});
-    }
+    void yield() override { yield_block(); }
     void preemption_point() override { vgpu::preemption_point(); }
     std::uint64_t global_timer_ns() override { return vgpu::global_timer_ns(); }
     void print(std::string_view) override {}
