@@ -68,13 +68,15 @@ RONDO_DEVICE void store_global(std::byte* to, const T& value) {
 
 /// Packs that a thread has asked for before it waits for the first, where nobody computes with them
 /// and where elements have so many bytes: 128 bytes of them as far as registers allow. Decoded
-/// values of narrow elements need many, and code for Pascal and Volta more than that for later
-/// GPUs.
+/// values of narrow elements need many, divisions of 64 bits too, and code for Pascal, Volta and
+/// Blackwell more than that for other GPUs.
 RONDO_DEVICE constexpr unsigned packs_in_flight_of(bool only_moves, std::size_t element_bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
     return only_moves || element_bytes >= 4 ? 4 : element_bytes;
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 750
     return only_moves || element_bytes >= 4 ? 4 : 2;
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+    return only_moves || element_bytes == 4 ? 8 : 4;
 #else
     return only_moves || element_bytes >= 2 ? 8 : 4;
 #endif
