@@ -72,7 +72,6 @@ void set_environment(const RunOptions& options, const fs::path& libraries) {
     set("VGPU_SEED", options.seed);
     set("VGPU_ARCHITECTURE", options.architecture);
     if (names_no_model(options.topology)) setenv("VGPU_ARCHITECTURE", usual_architecture, 0);
-    set("VGPU_PROFILE", options.profile.empty() ? "" : fs::absolute(options.profile).string());
     if (options.check) set("VGPU_CHECK", "1");
     if (std::getenv("VGPU_REPORTS") == nullptr) set("VGPU_REPORTS", "1");
     reset(Options::from_environment());  // throws where the program would have no machine

@@ -9,7 +9,7 @@ namespace vgpu::run {
 
 /// What the command line says; empty means: as in the environment, or the default.
 struct RunOptions {
-    std::string topology, engine, seed, architecture, profile;
+    std::string topology, engine, seed, architecture;
     bool check = false;
     std::vector<std::string> bodies;  ///< further libraries with host bodies
 };

@@ -55,8 +55,6 @@ void add_options(CLI::App& app, RunOptions& options) {
         ->type_name("N");
     app.add_flag("--check", options.check,
                  "Check every access of kernels: bounds, freed memory, peers, alignment");
-    app.add_option("--profile", options.profile, "Write counters of all kernels to this file")
-        ->type_name("FILE");
     app.add_option(
            "--architecture", options.architecture,
            "Compute capability of the GPUs (default: what the topology says; sm_90 where it only "
